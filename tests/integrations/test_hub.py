@@ -276,7 +276,7 @@ def test_what_is_something_else_is_not_replaced(hub: type[Hub], static: Linker) 
         ({"manifest.json": b'{"sha256": {"dense/w.pkl": ""}}'}, "holds dense/w.pkl, and a model has no"),
         ({"manifest.json": b'{"sha256": {"run.py": ""}}'}, "holds run.py, and a model has no"),
         ({"manifest.json": b"{}"}, "is no model of linker (no manifest.json)"),
-        ({"manifest.json": b'{"sha256": {"../a.json": "", "config.json": ""}}'}, "/../a.json: named in manifest.json but"),
+        ({"manifest.json": b'{"sha256": {"../a.json": "", "config.json": ""}}'}, f"{NAME} at commit"),
         ({"seen.json": b"{}\n"}, "seen.json: differs from its checksum in manifest.json; remove "),
     ],
 )  # fmt: skip
@@ -310,8 +310,7 @@ def test_a_download_that_breaks_off_goes_on(
 def test_what_is_not_there(hub: type[Hub], saved: Tree, tmp_path: Path) -> None:
     hub.is_private = True
     hub.add(saved)
-    private = "is it spelt right? For a private one, run hf auth login"
-    assert refused(NAME).endswith(private)
+    assert "For a private one, run hf auth login" in refused(NAME)
     assert refused(NAME, revision="v2", token=TOKEN).startswith(f"{NAME}: ")
     assert refused("sample").startswith("sample: there is no model here")
     assert "there is no model here" in refused(tmp_path / "none")
@@ -321,7 +320,6 @@ def test_what_is_not_there(hub: type[Hub], saved: Tree, tmp_path: Path) -> None:
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     problem = refused(NAME, cache_dir=tmp_path)
-    assert "the Hugging Face hub cannot be reached (" in problem
     assert problem.endswith(f"run hf download {NAME} --local-dir DIR, and load DIR")
 
 

@@ -152,7 +152,7 @@ def test_an_input_that_cannot_be_read_is_not_blamed_on_the_output(
 
 
 def test_standard_input() -> None:
-    code = "from linker import files\nfor _ in '12': print(list(files.read_lines('-')))"
+    code = "from linker.io import files\nfor _ in '12': print(list(files.read_lines('-')))"
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, input=b"a\nb\n", capture_output=True, check=True)
     assert run.stdout == b"[(1, 'a'), (2, 'b')]\n[]\n"

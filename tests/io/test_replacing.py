@@ -29,8 +29,8 @@ def run(program: str, *args: object) -> int:
 DIE = "os.kill(os.getpid(), signal.SIGKILL)"
 KILLED = f"""
 import os, signal, sys
-from linker import files
-from linker.io.files import replacing
+from linker.io import files
+from linker.io import replacing
 replace, calls = os.replace, []
 def counted(source, target):
     calls.append(target)
@@ -63,7 +63,9 @@ def test_a_kill_before_each_rename_leaves_a_folder_to_read(
 @pytest.mark.parametrize("target", ["model", "out.tsv"])
 def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path, target: str) -> None:
     write = {"model": "files.write_folder", "out.tsv": "files.write_aside"}[target]
-    program = f"import os, signal, sys\nfrom linker import files\nwith {write}(sys.argv[1]): {DIE}"
+    program = (
+        f"import os, signal, sys\nfrom linker.io import files\nwith {write}(sys.argv[1]): {DIE}"
+    )
     others = [f".{target}.notes.tmp", f".{target}x.abcdefgh.tmp"]  # of a user, and another target
     for name in others:
         (tmp_path / name).write_text("mine")
@@ -82,7 +84,7 @@ def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path, target
 def test_what_a_running_writer_writes_stays(tmp_path: Path, folder: bool) -> None:
     with replacing.aside(tmp_path / "target", folder=folder) as new:
         program = (
-            "import sys; from pathlib import Path; from linker.io.files import replacing; "
+            "import sys; from pathlib import Path; from linker.io import replacing; "
             "replacing.clean(Path(sys.argv[1]), '.*')"
         )
         assert run(program, tmp_path) == 0

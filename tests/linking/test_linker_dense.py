@@ -342,9 +342,9 @@ NO_FIT = "is damaged, or a model of another release"
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (vectors(lambda v: v[:-1]), NO_FIT + r" \(ValueError: .* float16 \(\d+, 32\), expected: "),
+        (vectors(lambda v: v[:-1]), NO_FIT),
         (vectors(lambda v: v + np.float32("inf"), "bias"), NO_FIT),
-        (json_file("hybrid.json", sparse_weight=float("nan")), "sparse_weight is nan"),
+        (json_file("hybrid.json", sparse_weight=float("nan")), NO_FIT),
         (removed("hybrid.json"), r"hybrid\.json: there is no such file"),
         (
             weights_file(lambda w: w.repeat(*[2] * w.ndim)),

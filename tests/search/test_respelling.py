@@ -7,9 +7,9 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.candidates.small import table
 
 from linker.search.respelling import Respelling, is_one_error
+from tests.search.small import table
 
 
 def distance(first: str, second: str) -> int:

@@ -62,6 +62,7 @@ def test_an_open_service_is_warned_of(
 ) -> None:
     served: list[Any] = []
     monkeypatch.setattr(serving, "serve", lambda service, *_: served.append(service.settings))
+    monkeypatch.setattr(socket, "create_server", lambda *_, **__: socket.socket())
     keys = tmp_path / "keys"
     keys.write_text("0123456789abcdef\n")
     caplog.set_level(logging.WARNING)
