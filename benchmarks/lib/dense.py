@@ -128,7 +128,7 @@ def _evaluated(configuration: Configuration, task: Task, seed: int) -> dict[str,
         options,
         words=vectors("fastText") if configuration.from_words else None,
         validate=(lambda linker: _accuracy(linker, test)) if task.on == "devel" else None,
-        settings=RunSettings(folder / phase, resume=True, shared=folder, on_event=_print),
+        settings=RunSettings(folder / phase, resume=True, on_event=_print),
     )
     names = {"configuration": configuration.name, "medic": configuration.medic}
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -36,11 +37,8 @@ def by_score(
     settings: RunSettings | None = None,
 ) -> Linker:
     """As `train`, without a ranker: candidates stand in the order of their scores."""
-    plan = make(
-        encoder,
-        options=(lambda _: options) if options else None,
-        words=words,
-    )
+    chosen = (lambda _: options) if options else None
+    plan = replace(make(encoder, options=chosen, has_words=words is not None), words=words)
     return without_ranker(plan, dictionary, mentions, settings or RunSettings(), validate)
 
 

@@ -117,15 +117,14 @@ def _evaluate_mentions(
 ) -> None:
     """Judge answers, print the figures and what they do not tell, and write them where asked."""
     other = compare.read(Path(options.against)) if options.against else None
-    evaluation = run.evaluate(
-        items,
-        linker,
-        options.protocol,
-        options.ks,
-        path=options.predictions,
-        threshold=options.threshold,
-        decisions=Decided.of_file(options.decisions, linker) if linker else None,
-    )
+    protocol, ks, predictions = options.protocol, options.ks, options.predictions
+    if linker and not predictions:
+        decided, threshold = Decided.of_file(options.decisions, linker), options.threshold
+        evaluation = run.evaluate(
+            items, linker, protocol, ks, threshold=threshold, decisions=decided
+        )
+    else:
+        evaluation = run.evaluate_predictions(predictions, items, linker, protocol, ks)
     if not evaluation.outcomes:
         raise LinkerError(
             f"{options.mentions}: holds no annotated mentions; give a file with gold ids, "

@@ -105,12 +105,11 @@ def _plan(options: SimpleNamespace) -> TrainingPlan:
         options=partial(settings.read, options.preset, settings.values_of(changes)),
         changes=[change for change in changes if not change.endswith(".toml")],
         has_words=options.words is not None,
-        refit=options.refit,
         corrections=read_spelling(path, options.on_error) if path else {},
     )
     if options.resume and not made.is_trained:
         raise UsageError(f"--resume: the encoder {made.encoder} has no checkpoints; leave it out")
-    return made
+    return dataclasses.replace(made, refit=options.refit)
 
 
 def _report(linker: Linker, dev: list[Document | Mention]) -> None:

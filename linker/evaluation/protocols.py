@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from linker import matching
@@ -22,11 +22,8 @@ ERRORS = {
     "concept_not_in_dictionary": "no annotated id is in the dictionary",
     "concept_not_expected": "the mention has no concept, but one was returned",
     "wrong_split": "the mention was split into another number of parts than it has ids",
-    "incomplete": "right concepts first, but not all that are annotated",
-    "same_name": "the matched name is also a name of the right concept",
     "hypernym": "an ancestor of the right concept",
     "hyponym": "a descendant of the right concept",
-    "sibling": "shares a parent with the right concept",
     "unrelated": "none of these",
 }
 _BATCH = 1024
@@ -186,10 +183,10 @@ def with_error(outcome: Outcome, linker: Linker | None) -> Outcome:
     """An outcome with its kind of error, which a model tells."""
     if outcome.rank == 1 or linker is None:
         return outcome
-    return dataclasses.replace(outcome, error=error(outcome, linker.dictionary, linker.normalize))
+    return dataclasses.replace(outcome, error=error(outcome, linker.dictionary))
 
 
-def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], str]) -> str:
+def error(outcome: Outcome, dictionary: Dictionary) -> str:
     """The kind of error of a mention whose first candidates are wrong: a key of `ERRORS`."""
     candidates = [part for part in outcome.parts if part]
     if not candidates:
@@ -197,28 +194,15 @@ def error(outcome: Outcome, dictionary: Dictionary, normalize: Callable[[str], s
     if not outcome.gold:
         return "concept_not_expected"
     right = matching.accepted(outcome.gold, dictionary.resolve)
-    rows = {row for i in right for row in dictionary.rows(i)}
+    rows = {row for identifier in right for row in dictionary.rows(identifier)}
     if not rows:
         return "concept_not_in_dictionary"
-    wrong = next((best for best in candidates if best.concept_id not in right), None)
     if not outcome.is_split_right and any(best.concept_id in right for best in candidates):
         return "wrong_split"
-    if wrong is None:
-        return "incomplete"
-    names = {normalize(dictionary.names[int(n)]) for row in rows for n in dictionary.name_rows(row)}
-    if normalize(wrong.matched_name) in names:
-        return "same_name"
-    relations = (_relation(row, rows, dictionary) for row in dictionary.rows(wrong.concept_id))
-    return next(filter(None, relations), "unrelated")
-
-
-def _relation(row: int, right: set[int], dictionary: Dictionary) -> str:
-    """How a concept is related to the right ones in the hierarchy; empty if it is not."""
-    hierarchy, rows = dictionary.hierarchy, sorted(right)
-    if any(row in ancestors for ancestors in hierarchy.ancestors(rows)):
-        return "hypernym"
-    if not right.isdisjoint(hierarchy.ancestors([row])[0].tolist()):
-        return "hyponym"
-    parents = set(hierarchy.parents([row])[0].tolist())
-    shares = any(not parents.isdisjoint(of_one.tolist()) for of_one in hierarchy.parents(rows))
-    return "sibling" if shares else ""
+    wrong = [best.concept_id for best in candidates if best.concept_id not in right][:1]
+    for row in dictionary.rows(wrong[0]) if wrong else ():
+        if any(row in above for above in dictionary.hierarchy.ancestors(sorted(rows))):
+            return "hypernym"
+        if not rows.isdisjoint(dictionary.hierarchy.ancestors([row])[0].tolist()):
+            return "hyponym"
+    return "unrelated"

@@ -1,4 +1,4 @@
-"""Figures of an evaluation as one record, and the same record as a table.
+"""Figures of an evaluation as one record, and the same record as a table and as a page.
 
 The figures of confidences are about the first candidate of each part, whether it was returned or
 rejected, so that they do not depend on the threshold. A mention whose answer has no confidence is
@@ -7,13 +7,16 @@ left out of them.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
 from typing import Any
 
 import numpy as np
 from tabulate import tabulate
 
+from linker.errors import shorten, shown
 from linker.evaluation import metrics
 from linker.evaluation.protocols import ERRORS, Outcome
 from linker.io.outputs import decimals
@@ -241,3 +244,85 @@ def confidence_rows(record: Mapping[str, Any]) -> Iterator[list[str]]:
 def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Rows of cells as text in columns."""
     return tabulate(rows, tablefmt="plain", disable_numparse=True, preserve_whitespace=True)
+
+
+def render(record: Mapping[str, Any]) -> str:
+    """Make the page report.html of the figures of an evaluation, as in metrics.json.
+
+    It needs no network, and runs no script. The template says what each figure is, draws the charts
+    as SVG, and escapes all that comes from the data.
+    """
+    from jinja2 import Environment, StrictUndefined  # takes its time to import
+
+    environment = Environment(
+        autoescape=True,
+        finalize=_written,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["shorten"] = shorten
+    template = resources.files("linker.evaluation").joinpath("page.html.jinja")
+    return environment.from_string(template.read_text("utf-8")).render(
+        record=record,
+        about=_about(record),
+        confidence=[*confidence_rows(record)] if "calibration" in record else [],
+        **_rows(record),
+    )
+
+
+def _written(value: Any) -> Any:
+    """Write what the template shows: numbers with 4 decimals, intervals, and texts.
+
+    What cannot be printed, such as control characters, is written as escapes.
+    """
+    if isinstance(value, float):
+        return decimals(value)
+    if isinstance(value, tuple | list):
+        return "{:.3f} to {:.3f}".format(*value)
+    return shown(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def _about(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    model, dictionary = record.get("model") or {}, record.get("dictionary") or {}
+    sources = [f"{s['file']} {s['release']}".strip() for s in dictionary.get("sources", ())]
+    of_model = {"model": model.get("folder"), "encoder": model.get("encoder")}
+    facts = {**record, **of_model, "dictionary": ", ".join(sources)}
+    names = ("mentions", "predictions", "model", "encoder", "dictionary", "protocol", "ties")
+    return [(name, str(facts[name])) for name in names if facts.get(name)]
+
+
+def _rows(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The rows of the tables, most of which begin with a name or x, a share and its interval."""
+    steps = [
+        (f"{percent}%", *_share(step["acc"], step["n"]), step["n"], step["confidence"])
+        for percent, step in (record.get("risk_coverage") or {}).get("coverage", {}).items()
+    ]
+    lowest = min((ends[0] for _, _, ends, _, _ in steps), default=0)
+    return {
+        "accuracy": [
+            *((f"Acc@{k}", acc, record["acc_interval"][k]) for k, acc in record["acc"].items()),
+            ("MRR", record["mrr"], record["mrr_interval"]),
+        ],
+        "groups": [
+            (f"{name.replace('_', ' ')} ({group['n']:,})", *_share(group["acc"]["1"], group["n"]))
+            for name, group in record.get("groups", {}).items()
+            if group["n"] and "1" in group["acc"]
+        ],
+        "errors": [
+            (kind.replace("_", " "), count, ERRORS[kind])
+            for kind, count in record.get("errors", {}).items()
+        ],
+        "bins": [
+            (each["confidence"], *_share(each["acc"], each["n"]), each["n"])
+            for each in (record.get("calibration") or {}).get("bins", ())
+        ],
+        "steps": steps,
+        # the tenth below all intervals
+        "lowest": max(0.0, min(0.9, math.floor(10 * lowest) / 10)),
+    }
+
+
+def _share(share: float, of: int) -> tuple[float, tuple[float, float]]:
+    """A share with its interval."""
+    return share, metrics.share_interval(round(share * of), of)

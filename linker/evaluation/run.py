@@ -36,50 +36,72 @@ class Evaluation:
 
 def evaluate(
     items: Sequence[Mention | Document],
-    linker: Linker | None,
+    linker: Linker,
     protocol: str = "strict",
     ks: Sequence[int] = (1, 5, 10, 20),
     *,
-    path: files.Pathlike | None = None,
     threshold: float | None = None,
     decisions: Decided | None = None,
 ) -> Evaluation:
-    """Evaluate a model, or the predictions in a file, on annotated mentions.
+    """Evaluate a model on annotated mentions.
 
     Args:
         items: the annotated mentions, or documents that hold them.
-        linker: the model; if there are predictions, it only resolves old ids and separates
-            seen from unseen mentions and kinds of errors, and may be None.
+        linker: the model.
         protocol: a name of `protocols.PROTOCOLS`.
         ks: the k of Acc@k.
-        path: predictions to evaluate instead of the model's, see `predictions.outcomes`.
         threshold: the confidence that an answer of the model needs; None: as `Linker.link` does it;
             protocol strict only.
         decisions: of people, which win over the model; protocol strict only.
 
     Raises:
-        LinkerError: there is neither a model nor predictions, the model has none of the annotated
-            ids, or the predictions are for other mentions.
+        LinkerError: the model has none of the annotated ids.
     """
     mentions = [mention for mention, _ in flatten(items)]
-    warning = ""
-    if path is not None:
-        outcomes = predictions.outcomes(path, mentions, protocol, linker, max(ks))
-    elif linker is None:
-        raise LinkerError("there is nothing to evaluate; give a model, or predictions")
+    warning, k = _unknown_ids(linker, mentions), max(MRR_DEPTH, *ks)
+    if protocol == "biosyn":
+        outcomes = protocols.biosyn(linker, items, k)
     else:
-        warning, k = _unknown_ids(linker, mentions), max(MRR_DEPTH, *ks)
-        if protocol == "biosyn":
-            outcomes = protocols.biosyn(linker, items, k)
-        else:
-            linked = linker.link(iter(items), k=k, threshold=threshold, decisions=decisions)
-            outcomes = protocols.outcomes(linked, linker)
+        linked = linker.link(iter(items), k=k, threshold=threshold, decisions=decisions)
+        outcomes = protocols.outcomes(linked, linker)
     of_mentions = list(outcomes)
     record = {"protocol": protocol} | report.summary(of_mentions, ks, linker)
-    if protocol == "strict":
-        record |= report.of_confidences(of_mentions)
-    record["left_out"] = len(mentions) - len(of_mentions)
-    return Evaluation(record, of_mentions, len(mentions), warning)
+    return _evaluation(record, of_mentions, len(mentions), warning)
+
+
+def evaluate_predictions(
+    path: files.Pathlike,
+    items: Sequence[Mention | Document],
+    linker: Linker | None,
+    protocol: str = "strict",
+    ks: Sequence[int] = (1, 5, 10, 20),
+) -> Evaluation:
+    """Evaluate the predictions in a file on annotated mentions.
+
+    Args:
+        path: the file, see `predictions.outcomes`.
+        items: the annotated mentions, or documents that hold them.
+        linker: resolves old ids and tells seen mentions and kinds of errors; None: nothing does.
+        protocol: a name of `protocols.PROTOCOLS`.
+        ks: the k of Acc@k.
+
+    Raises:
+        LinkerError: the predictions are for other mentions, or no predictions.
+    """
+    mentions = [mention for mention, _ in flatten(items)]
+    outcomes = list(predictions.outcomes(path, mentions, protocol, linker, max(ks)))
+    record = {"protocol": protocol} | report.summary(outcomes, ks, linker)
+    return _evaluation(record, outcomes, len(mentions))
+
+
+def _evaluation(
+    record: dict[str, Any], outcomes: Sequence[Outcome], mentions: int, warning: str = ""
+) -> Evaluation:
+    """The figures of outcomes with those of confidences, and how many mentions have none."""
+    if record["protocol"] == "strict":
+        record |= report.of_confidences(outcomes)
+    record["left_out"] = mentions - len(outcomes)
+    return Evaluation(record, outcomes, mentions, warning)
 
 
 def _unknown_ids(linker: Linker, mentions: Iterable[Mention]) -> str:
@@ -104,11 +126,9 @@ def _unknown_ids(linker: Linker, mentions: Iterable[Mention]) -> str:
 
 def write(folder: Path, record: Mapping[str, Any], outcomes: Sequence[Outcome]) -> None:
     """Write metrics.json, outcomes.tsv with a row for each mention, and report.html."""
-    from linker.evaluation import page  # Jinja takes its time to import
-
     write_tables(folder, record, "outcomes.tsv", [*map(row, outcomes)])
     with files.write_aside(folder / "report.html") as file:
-        file.write(page.render(record))
+        file.write(report.render(record))
 
 
 def write_tables(folder: Path, record: Mapping[str, Any], name: str, rows: Sequence[Row]) -> None:

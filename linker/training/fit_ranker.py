@@ -33,43 +33,9 @@ _SHORTEST = 5  # letters of a word that has a typing error
 _PHRASES = 8  # of each document
 _WORD = re.compile(r"[^\W_][\w-]*[^\W_]|[^\W_]")
 _KEYS = "abcdefghijklmnopqrstuvwxyz"
-_STOPS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "by",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "in",
-        "is",
-        "it",
-        "its",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "that",
-        "the",
-        "their",
-        "these",
-        "this",
-        "to",
-        "was",
-        "we",
-        "were",
-        "which",
-        "with",
-    ]
+_STOPS = re.compile(
+    "a|an|and|are|as|at|be|been|by|for|from|had|has|have|in|is|it|its|not|of|"
+    "on|or|our|that|the|their|these|this|to|was|we|were|which|with"
 )
 
 WEIGHT_NOISY = 0.5  # what a mention counts that stands in a wrapping, or has a typing error
@@ -279,7 +245,7 @@ def _phrases(document: Document, random: np.random.Generator) -> Iterator[str]:
         phrase = text[start:end]
         is_apart = all(end <= a or b <= start for a, b in taken)
         ends = {phrase.split()[0].lower(), phrase.split()[-1].lower()}
-        if is_apart and not ends & _STOPS and not re.search(r"[^\w\s-]", phrase):
+        if is_apart and not any(map(_STOPS.fullmatch, ends)) and not re.search(r"[^\w\s-]", phrase):
             yield phrase
 
 

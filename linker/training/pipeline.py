@@ -49,7 +49,6 @@ def train(
     options: LinkerOptions | None = None,
     corrections: Mapping[str, str] | None = None,
     words: word_vectors.WordVectors | None = None,
-    validate: Validate | None = None,
     settings: RunSettings | None = None,
 ) -> Linker:
     """Fit a linker to a dictionary and annotated mentions.
@@ -63,7 +62,6 @@ def train(
         options: the defaults of the encoder where None.
         corrections: misspelt words or phrases, and what they become.
         words: vectors for encoders made of words; trained on the dictionary where None.
-        validate: measures the linker after each epoch in place of `dev`; `dev_acc1` decides.
         settings: checkpoints and progress of a dense encoder's training.
 
     Raises:
@@ -72,11 +70,11 @@ def train(
     plan = plans.make(
         encoder,
         options=None if options is None else lambda _: options,
-        refit=refit,
-        words=words,
+        has_words=words is not None,
         corrections=corrections,
     )
-    return run(plan, dictionary, list(mentions), list(dev), settings, validate)
+    plan = replace(plan, words=words, refit=refit)
+    return run(plan, dictionary, list(mentions), list(dev), settings)
 
 
 def run(
@@ -85,13 +83,12 @@ def run(
     mentions: Items = (),
     dev: Items = (),
     settings: RunSettings | None = None,
-    validate: Validate | None = None,
 ) -> Linker:
     """Train a linker as a plan says; see `train` for the other arguments."""
     settings = settings or RunSettings()
+    validate = partial(_accuracies, dev) if dev else None
     if dev:
         check_known([*collect(dev, plan.options)], dictionary, "development mentions")
-        validate = validate or partial(_accuracies, dev)
         digest = hashlib.sha256(repr(list(dev)).encode("utf-8", "replace")).hexdigest()
         settings = replace(settings, development=digest)
     linker = without_ranker(plan, dictionary, mentions, settings, validate)
@@ -129,8 +126,11 @@ def without_ranker(
     linker = Linker(data.extended, data.indexed, options, seen, corrections, plan.encoder)
     if plan.is_sparse:
         return linker
-    measure = partial(_measured, linker, validate) if validate else None
-    generator, history = with_encoder(plan, data, settings, measure)
+
+    def measure(generator: Generator) -> Mapping[str, float]:
+        return validate(replace(linker, generator=generator)) if validate else {}
+
+    generator, history = with_encoder(plan, data, settings, measure if validate else None)
     options = replace(options, encoder=generator.encoder.options)
     return replace(linker, generator=generator, options=options, history=history)
 
@@ -174,14 +174,6 @@ def with_encoder(
         return train(encoder, provenance, plan, data, settings, validate)
     weight = options.recipe.sparse_weight / options.recipe.scale(is_unit(encoder))
     return data.generator(encoder, weight, options.recipe), []
-
-
-def _measured(linker: Linker, validate: Validate, generator: Generator) -> Mapping[str, float]:
-    """What `validate` measures of a linker with another generator."""
-    measured = validate(replace(linker, generator=generator))
-    if "dev_acc1" not in measured:
-        raise LinkerError("`validate` does not give dev_acc1, by which the best epoch is chosen")
-    return measured
 
 
 def _accuracies(dev: Items, linker: Linker) -> Mapping[str, float]:

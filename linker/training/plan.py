@@ -43,8 +43,6 @@ class RunSettings:
     # folder that holds one for each phase; what it held goes unless `resume`; None: none are kept
     checkpoints: Path | None = None
     resume: bool = False  # continue from the checkpoints, where there are any
-    # folder of the phases on the dictionary's names, where trainings share them; None: the above
-    shared: Path | None = None
     development: str = ""  # fingerprint of the development mentions, which `run` makes
     refit: bool = False  # whether this is the training after the report, on all mentions
     on_event: Callable[[Record], None] = _ignore  # called with each epoch's record
@@ -54,8 +52,7 @@ class RunSettings:
 
     def folder(self, phase: str) -> Path | None:
         """The folder for the checkpoints of a phase; None: none are kept."""
-        parent = self.shared if phase in ("align", "ground") and self.shared else self.checkpoints
-        return parent and parent / phase
+        return self.checkpoints and self.checkpoints / phase
 
 
 def flat(options: object, *groups: str) -> dict[str, object]:
@@ -153,9 +150,7 @@ def make(
     preset_name: str = "default",
     options: Callable[[str], LinkerOptions] | None = None,
     changes: Sequence[str] = (),
-    words: WordVectors | None = None,
     has_words: bool = False,
-    refit: bool = False,
     corrections: Mapping[str, str] | None = None,
 ) -> TrainingPlan:
     """Decide what a training does, and refuse what does not fit together.
@@ -165,9 +160,7 @@ def make(
         preset_name: of the preset.
         options: gives those of an encoder; None: of the preset.
         changes: options, as typed behind --set: "dan.hidden=100".
-        words: word vectors, where they are there already.
-        has_words: whether word vectors will be given.
-        refit: whether to train again on the development mentions too.
+        has_words: whether word vectors are given, now or later.
         corrections: misspelt words or phrases, and what they become.
 
     Raises:
@@ -175,7 +168,6 @@ def make(
         LinkerError: a package is missing, there is no such device, or the pretrained encoder cannot
             be loaded.
     """
-    has_words = has_words or words is not None
     try:
         encoder = encoder or preset_encoder(preset_name) or ("dan" if has_words else registry.BEST)
     except LinkerError as error:
@@ -186,7 +178,7 @@ def make(
     chosen = (options or partial(preset, preset_name))(encoder)
     chosen = for_encoder(chosen, registry.load(encoder))
     spelling = normalized(corrections or {}, chosen.normalize, chosen.text.language)
-    plan = TrainingPlan(encoder, chosen, spelling, words, refit)
+    plan = TrainingPlan(encoder, chosen, spelling)
     if has_words and not plan.reads("words"):
         raise UsageError(f"--words: the encoder {encoder} makes nothing of word vectors")
     for change in changes:  # a TOML file may serve several encoders

@@ -92,21 +92,15 @@ def update(
     plan = TrainingPlan(linker.encoder, options, linker.corrections)
     before, old, new = linker.dictionary, linker.generator, dictionary or linker.dictionary
     annotations = annotations_of(before.columns.names, plan.normalize)
-    kept = [
-        (text, (before.ids[concept],))
-        for (text, concept), count in annotations.items()
-        for _ in range(count)
-        if new.rows(before.ids[concept])
-    ]
+    learnt = [(text, (before.ids[concept],)) for text, concept in annotations.elements()]
+    kept = [(text, ids) for text, ids in learnt if new.rows(ids[0])]
     sparse = old.sparse if isinstance(old, HybridGenerator) else old
     assert isinstance(sparse, SparseGenerator)  # noqa: S101 - there is no third kind
     data = TrainingData.of(plan, new, mentions, sparse.encoder, kept if dictionary else ())
     check_known(data.mentions, new, "annotated mentions")
-    texts = list(data.indexed.table.texts)
     generator: Generator = data.indexed
-    reused = int((old.table.rows(texts) >= 0).sum())
     if isinstance(old, HybridGenerator):
-        vectors = persistence.to_storage(old.vectors_of(texts))
+        vectors = persistence.to_storage(old.vectors_of(list(data.indexed.table.texts)))
         generator = data.generator(
             old.encoder, old.sparse_weight, options.recipe, vectors, _frequency(linker, data)
         )
@@ -118,14 +112,22 @@ def update(
         seen=_seen(linker.seen, data.seen, data.extended),
         known_words=None,
     )
-    return now, Changes(
-        concepts_added=len(set(data.extended.ids).difference(before.ids)),
-        concepts_gone=sum(not data.extended.rows(identifier) for identifier in before.ids),
+    return now, _changes(linker, now, len(kept), len(learnt))
+
+
+def _changes(before: Linker, now: Linker, kept: int, learnt: int) -> Changes:
+    """What a new release changed, of which so many annotated mentions were learnt before."""
+    old, new = before.dictionary, now.dictionary
+    names, texts = before.generator.table, list(now.generator.table.texts)
+    reused = int((names.rows(texts) >= 0).sum())
+    return Changes(
+        concepts_added=len(set(new.ids).difference(old.ids)),
+        concepts_gone=sum(not new.rows(identifier) for identifier in old.ids),
         names_added=len(texts) - reused,
-        names_gone=len(old.table) - reused,
+        names_gone=len(names) - reused,
         names_reused=reused,
-        annotations_kept=len(kept),
-        annotations_gone=annotations.total() - len(kept),
+        annotations_kept=kept,
+        annotations_gone=learnt - kept,
     )
 
 

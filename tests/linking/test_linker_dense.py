@@ -142,9 +142,7 @@ def model(dictionary: Dictionary, mentions: list[Mention], options: LinkerOption
     """Trained on two mentions of three, judged by the third."""
     whole = changed(options, {"align": {"epochs": 1}})
     training = [mention for i, mention in enumerate(mentions) if i % 3]
-    return train(
-        dictionary, whole, training, validate=lambda linker: accuracy(linker, mentions[::3])
-    )
+    return train(dictionary, whole, training, dev=mentions[::3])
 
 
 @pytest.fixture(scope="module")
