@@ -78,13 +78,6 @@ def test_interval_of_runs_the_slow_way() -> None:
     assert (lower, upper) == pytest.approx(exact, abs=0.01)
 
 
-@pytest.mark.parametrize("values", [np.empty((3, 0)), np.empty((0, 3))])
-def test_without_values_there_is_no_interval(values: np.ndarray) -> None:
-    assert all(map(math.isnan, mean_interval(values)))
-    assert all(map(math.isnan, paired_difference(values, np.ones((1, values.shape[1])))))
-    assert all(map(math.isnan, mean_interval(values[:0].ravel())))
-
-
 def test_average_precision_by_hand() -> None:
     ranks = [np.array([1, 3]), np.array([2]), np.array([1, 2, 3])]
     assert metrics.average_precisions(ranks).tolist() == pytest.approx(

@@ -43,7 +43,7 @@ def test_a_linker_adds_groups_and_errors(tiny: Linker) -> None:
     assert list(record["errors"].items()) == [
         ("hyponym", 2),
         ("no_candidate", 1),
-        ("sibling", 1),
+        ("unrelated", 1),
         ("concept_not_expected", 1),
     ]
     unseen = {"n": 6, "acc": {"1": 0.16667}, "mrr": record["mrr"]}
@@ -153,29 +153,3 @@ def test_figures_that_are_not_defined_are_none() -> None:
     one = record["calibration"]
     assert (one["n"], one["auroc"], one["ece"]) == (1, None, 0.1)
     assert record["risk_coverage"]["area"] == 0
-
-
-def test_the_table() -> None:
-    record = report.figures(of(1, 1, 1), (1, 5)) | {
-        "groups": {"seen_mention": report.figures([], (1, 5), intervals=False)},
-        "errors": {"sibling": 12, "no_candidate": 3},
-        **report.of_confidences([linked(0.9), outcome("D:1|D:2", HEART)]),
-    }
-    assert report.table(record).split("\n") == [
-        "              n  Acc@1        Acc@5        MRR",
-        "all           3  1.0000       1.0000       1.0000",
-        "95% interval     1.000-1.000  1.000-1.000  1.000-1.000",
-        "seen mention  0",
-        "",
-        "error at 1    n   what was returned instead",
-        "sibling       12  shares a parent with the right concept",
-        "no_candidate  3   nothing was returned",
-        "",
-        "expected calibration error    0.1000",
-        "Brier score                   0.0100",
-        "AUROC of right against wrong  -",
-        "Acc@1 at 80% coverage         1.0000",
-        "area under risk-coverage      0.0000",
-        "composites split right        0 of 1",
-        "single mentions split         0 of 1",
-    ]

@@ -10,7 +10,6 @@ import pytest
 from linker import (
     Candidate,
     Linker,
-    LinkerError,
     Mention,
 )
 from linker.evaluation import protocols, report, run
@@ -71,14 +70,12 @@ def test_predictions_need_no_model(tiny: Linker, tmp_path: Path) -> None:
     path = tmp_path / "predictions.jsonl"
     with path.open("w", encoding="utf-8") as file:
         outputs.write("jsonl", tiny.link_items(GIVEN, k=20), file)
-    alone = run.evaluate(GIVEN, None, "strict", (1,), path=path)
+    alone = run.evaluate_predictions(path, GIVEN, None, "strict", (1,))
     assert alone.record["acc"] == {"1": 1 / 2}
     assert "groups" not in alone.record
-    together = run.evaluate(GIVEN, tiny, "strict", (1,), path=path)
+    together = run.evaluate_predictions(path, GIVEN, tiny, "strict", (1,))
     assert together.outcomes == run.evaluate(GIVEN, tiny, "strict", (1,)).outcomes
     assert "groups" in together.record
-    with pytest.raises(LinkerError, match="there is nothing to evaluate"):
-        run.evaluate(GIVEN, None, "strict", (1,))
 
 
 def test_outcomes_say_confidence_reading_and_source() -> None:

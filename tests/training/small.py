@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -22,7 +21,6 @@ from linker.encoders.tfidf import TfidfOptions  # noqa: E402
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder  # noqa: E402
 from linker.linking.options import AlignOptions, LinkerOptions, TrainingOptions  # noqa: E402
 from linker.records import GoldGroup, Mention  # noqa: E402
-from linker.search.concepts import Floats  # noqa: E402
 from linker.search.hybrid import HybridGenerator  # noqa: E402
 from linker.training import align as aligning  # noqa: E402
 from linker.training import listwise, pipeline  # noqa: E402
@@ -101,29 +99,6 @@ class Letters(TrainableEncoder):
 
     @classmethod
     def load(cls, folder: Path) -> Letters:
-        return cls()
-
-
-class Plain(Encoder):
-    """An encoder without weights: the counts of a few letters."""
-
-    def __init__(self, length: float = 1.0) -> None:
-        self.length = length
-
-    @property
-    def dim(self) -> int:
-        return 3
-
-    def encode(self, names: Sequence[str]) -> Floats:
-        counts = np.array(
-            [[1 + name.count(letter) for letter in "aeo"] for name in names], np.float32
-        )
-        return self.length * counts / np.linalg.norm(counts, axis=1, keepdims=True)
-
-    def save(self, folder: Path) -> None: ...
-
-    @classmethod
-    def load(cls, folder: Path) -> Plain:
         return cls()
 
 

@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 
 from linker import Dictionary, Linker
-from linker.evaluation import run
 from linker.linking import ranker as rankers
 from linker.linking.matches import PLACE
 from linker.linking.ranker import Judged, Ranker
-from linker.linking.ranking import DEPTH
-from linker.records import Document, Gold, GoldGroup, Mention, Passage
+from linker.records import Gold, GoldGroup, Mention
 from linker.training import fit_ranker
 from linker.training.pipeline import train
-from linker.training.plan import RunSettings
 
 ROWS = (
     "id\tname\tsynonyms\talt_ids",
@@ -130,20 +127,6 @@ def test_a_mention_is_not_known_from_its_own_fold(dictionary: Dictionary) -> Non
     assert sum(map(bool, same(twice))) > 25  # most are in other folds, too
 
 
-def test_documents_stay_whole(dictionary: Dictionary) -> None:
-    documents = [
-        Document(
-            name,
-            (Passage("a text that names it twice"),),
-            (Mention(name, ((0, 1),), one_of("D:4")), Mention(name, ((2, 6),), one_of("D:4"))),
-        )
-        for name in NEW
-    ]
-    linker = train(dictionary, encoder="tfidf", mentions=documents)
-    assert all(same(fit_ranker.judged(linker, documents)))
-    assert same(fit_ranker.folds(linker, dictionary, documents, 0)) == [0] * 20
-
-
 # ----------------------------------------------------------------------------------- fitted
 
 
@@ -220,75 +203,3 @@ def test_folds_of_an_encoder_that_knows_the_mentions_are_read_by_characters(
 
 
 # -------------------------------------------------------------------- mentions that teach little
-
-TEN = [
-    "fever",
-    "gout",
-    "stroke",
-    "asthma",
-    "measles",
-    "mumps",
-    "rabies",
-    "scurvy",
-    "tetanus",
-    "flu",
-]
-
-
-@pytest.fixture(scope="module")
-def fifty(tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
-    """The ten names, and others of which ten are always nearer to "odd disease"."""
-    path = tmp_path_factory.mktemp("fifty") / "d.tsv"
-    rows = [f"T:{place}\t{name}\n" for place, name in enumerate(TEN)]
-    rows += [f"D:{number}\todd disease of kind {number}\n" for number in range(40)]
-    path.write_text("id\tname\n" + "".join(rows), encoding="utf-8")
-    return Dictionary.read(path)
-
-
-def of_ten(count: int) -> list[Mention]:
-    return [
-        Mention(f"{TEN[number % 10]} {number}", gold=one_of(f"T:{number % 10}"))
-        for number in range(count)
-    ]
-
-
-def trained(dictionary: Dictionary, encoder: str, **mentions: list[Mention]) -> tuple[Linker, str]:
-    """A linker whose ranker is finite, and what training says of the ranker."""
-    said: list[str] = []
-    settings = RunSettings(say=said.append)
-    linker = train(dictionary, encoder=encoder, settings=settings, **mentions)
-    assert linker.ranker
-    assert all(np.isfinite(values).all() for values in linker.ranker.weights.values())
-    return linker, said[-1]
-
-
-@pytest.mark.parametrize(
-    ("role", "gold", "slot", "encoder"),
-    [
-        ("dev", one_of("T:0"), "missed", "tfidf"),
-        ("dev", (), "none", "static"),
-        ("mentions", one_of("T:0"), "", "tfidf"),  # those of other folds are names, and right
-        ("mentions", one_of("X:1"), "none", "tfidf"),
-    ],
-)
-def test_mentions_whose_concept_is_no_candidate(
-    fifty: Dictionary, role: str, gold: Gold, slot: str, encoder: str
-) -> None:
-    """The ranker learns that it is missed, or that the dictionary has none; nothing else breaks."""
-    odd = [Mention(f"odd disease {number}", gold=gold) for number in range(60)]
-    if gold == one_of("X:1"):  # of mentions that are all unknown training says so
-        odd.append(Mention("gout", gold=one_of("T:1")))
-    bare = train(fifty, encoder=encoder)
-    asked = fit_ranker.judged(bare, [Mention("odd disease", gold=gold)])
-    assert len(asked.right) >= DEPTH
-    assert not asked.right.any()
-    linker, said = trained(fifty, encoder, **{role: odd})
-    assert said.startswith(f"ranker: fitted to {len(odd)} ")
-    assert linker.ranker
-    if slot:
-        found = linker.ranker.probabilities(asked.lists)
-        before = Ranker.shipped().probabilities(asked.lists)
-        assert getattr(found, slot)[0] > getattr(before, slot)[0]
-    result = run.evaluate([*odd, *of_ten(5)], linker, "strict", (1,))
-    assert len(result.outcomes) == len(odd) + 5
-    assert all(0 <= (outcome.confidence or 0) <= 1 for outcome in result.outcomes)

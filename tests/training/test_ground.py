@@ -22,8 +22,6 @@ from linker.linking.options import GroundOptions, LinkerOptions  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
 from linker.training import ground  # noqa: E402
 from linker.training.ground import Grounding  # noqa: E402
-from linker.training.loop import run  # noqa: E402
-from linker.training.plan import RunSettings  # noqa: E402
 
 
 def chosen(epochs: int = 6, **recipe: Any) -> LinkerOptions:
@@ -125,59 +123,6 @@ def test_the_loss_is_that_of_the_formulas(encoder: TrainableDan) -> None:
     assert alone == 1  # the concept without one has its prototype once
 
 
-def test_the_contrast_is_that_of_the_formula(encoder: TrainableDan) -> None:
-    """InfoNCE in both directions, worked out pair by pair; positives of the same concept are no negatives."""
-    made = grounding(encoder, chosen(loss="contrast", anchors="", batch_size=7))
-    label = dict(zip(made.names.texts, made.names.labels, strict=True))
-    seen = []
-    for batch in made.batches(1):
-        count = len(batch.names) // 2
-        pairs = list(zip(batch.names[:count], batch.names[count:], strict=True))
-        f = {
-            text: vector / np.linalg.norm(vector)
-            for text, vector in zip(batch.names, encoder.encode(batch.names), strict=True)
-        }
-        each = []
-        for own in pairs:
-            for side in (0, 1):
-                rivals = [
-                    pair[1 - side]
-                    for pair in pairs
-                    if pair is own or label[pair[0]] != label[own[0]]
-                ]
-                exponentials = [np.exp(f[own[side]] @ f[rival] / 0.2) for rival in rivals]
-                each.append(-np.log(np.exp(f[own[0]] @ f[own[1]] / 0.2) / np.sum(exponentials)))
-        loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
-        assert loss["loss"][0].item() == pytest.approx(np.mean(each), abs=1e-4)
-        seen += pairs
-    assert len(seen) == 3 * 2 + 2 * 1 + 4 * 3
-    assert all(label[a] == label[b] and a != b for a, b in seen)
-    assert len({*seen}) == len(seen)
-
-
-def test_the_nearest_of_other_classes_by_now_are_found(
-    encoder: TrainableDan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(ground._NEGATIVES, "concepts", 4)
-    made = grounding(encoder)
-    rows, cosines = made.nearest()(np.array([0, 5]))
-    vectors, labels = encoder.encode(made.names.texts), made.names.labels
-    found = [
-        [c if labels[row] != labels[i] else -9 for row, c in enumerate(vectors[i] @ vectors.T)]
-        for i in (0, 5)
-    ]
-    expected = np.argsort(-np.array(found), axis=1, kind="stable")[:, :4]
-    assert rows.tolist() == expected.tolist()
-    np.testing.assert_allclose(
-        cosines, np.take_along_axis(np.array(found), expected, axis=1), atol=1e-6
-    )
-    monkeypatch.setitem(ground._NEGATIVES, "concepts", 500)
-    (rows,), (cosines,) = grounding(encoder).nearest()(np.array([0]))
-    others = {*np.flatnonzero(labels != labels[0]).tolist()}
-    assert {*rows.tolist()} == others | {0}  # itself fills up
-    assert cosines[len(others) :].tolist() == [-1] * (len(rows) - len(others))
-
-
 def test_held_out_names_are_judged_and_not_trained_on(
     encoder: TrainableDan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,14 +142,6 @@ def test_held_out_names_are_judged_and_not_trained_on(
     ]
     expected = np.mean([i / rank for i, rank in enumerate(ranks, 1)])
     assert made.validate(1)["dev_map"] == pytest.approx(expected)
-
-
-def test_training_alone_keeps_the_best_epoch(encoder: TrainableDan) -> None:
-    validation = Classes(["tumor breast", "fever"], np.array([0, 3]))
-    made = grounding(encoder, chosen(epochs=4), validation=validation)
-    records = run(made.phase(encoder), RunSettings(), {})
-    best = max(record["dev_map"] for record in records)
-    assert grounding(encoder, validation=validation).validate(1)["dev_map"] == best
 
 
 def test_names_are_held_to_the_vectors_they_started_from(encoder: TrainableDan) -> None:
@@ -279,28 +216,3 @@ def test_the_pairs_of_bne(encoder: TrainableDan) -> None:
         assert all(0 < shift < max(2, len(held)) for shift in shifts[1:])
         wrong += int((names.labels[anchor] != names.labels[np.roll(positive, shifts[0])]).sum())
     assert wrong > 5
-
-
-def test_judging_by_the_loss(encoder: TrainableDan) -> None:
-    """The mean loss of the names that are judged by, as if they were trained on."""
-    validation = Classes(
-        ["tumor breast", "mammary breast", "fever", "skin heart", "heart fever"],
-        np.array([0, 0, 3, 3, 3]),
-    )
-    options = chosen(anchors="between", classes="parts")
-    made = grounding(encoder, options, validation=validation)
-    schedule = made.phase(encoder)
-    assert (schedule.best_by, schedule.minimize) == ("dev_loss", True)
-    assert {*made.names.texts}.isdisjoint({"tumor breast", "skin heart"})
-    alone = grounding(
-        encoder,
-        options,
-        Classes(validation.texts, np.array([0, 0, 1, 1, 1])),
-        validation=validation[np.empty(0, np.int64)],
-    )
-    losses = [
-        batch.loss(torch.from_numpy(encoder.encode(batch.names))) for batch in alone.batches(0)
-    ]
-    assert made.validate(1)["dev_loss"] == pytest.approx(
-        np.average([x["loss"][0].item() for x in losses], weights=[x["loss"][1] for x in losses])
-    )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from linker import Dictionary  # noqa: E402
-from linker.errors import LinkerError  # noqa: E402
 from linker.linking.options import TrainingOptions  # noqa: E402
 from linker.search.index import Floats  # noqa: E402
 from linker.training import encoder as in_training  # noqa: E402
@@ -24,14 +21,12 @@ from linker.training.listwise import CandidateLists, ListMaker  # noqa: E402
 from .small import (  # noqa: E402
     PARENTS,
     ROOT,
-    SMALL,
     Letters,
     Setup,
     a_setup,
     data_of,
     fit,
     mean,
-    read,
     trained,
 )
 
@@ -175,39 +170,3 @@ def test_without_mentions_names_are_asked_and_are_never_in_their_own_lists(
         assert text not in names
         assert len(set(names)) == 5
     assert all(0 < record["gold_share"] <= 1 for record in history)
-
-
-def test_no_empty_candidate(tmp_path: Path, made: list[tuple[ListMaker, CandidateLists]]) -> None:
-    dictionary = read("D:0\tfever\tpyrexia|--\t\nD:1\tmass\tgrowth\t", tmp_path)
-    data = data_of(dictionary, [("fevers", "D:0")])
-    assert "" in data.table.texts
-    fit(Letters(), data, a_setup(top_k=5, dense_ratio=1.0))
-    assert [sorted(names) for _, names in in_lists(data, made)] == [
-        ["fever", "growth", "mass", "pyrexia"]
-    ] * 2
-
-
-def test_without_a_hierarchy_the_norm_loss_is_switched_off(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    flat = read(
-        "\n".join(line.rpartition("\t")[0] + "\t" for line in SMALL.strip("\n").splitlines()),
-        tmp_path,
-    )
-    with caplog.at_level(logging.WARNING):
-        with_norm = trained(data_of(flat), a_setup(hypernym_norm=True), normalize=False)
-    assert [record.message for record in caplog.records] == [
-        "the dictionary has no hierarchy: the norm loss is switched off, and no candidate counts as hypernym"
-    ]
-    assert "norm_loss" not in with_norm[3][0]
-    assert with_norm == trained(data_of(flat), a_setup(), normalize=False)
-
-
-def test_lists_without_anything_right_are_refused(dictionary: Dictionary) -> None:
-    far = [
-        ("fever", "D:2"),
-        ("pyrexia", "D:2"),
-    ]  # of neither is a name of lymphomas or tumors among the two best
-    message = r"none of the 2 candidate lists holds a right name; raise top_k, or check the ids"
-    with pytest.raises(LinkerError, match=message):
-        fit(Letters(), data_of(dictionary, far), a_setup(top_k=2, dense_ratio=0.0))

@@ -5,14 +5,8 @@ Run as a script it is the process that the tests kill.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -208,14 +202,6 @@ def test_what_is_not_finite_stops_the_run_and_keeps_the_checkpoint(
     assert epochs_of(tmp_path) == 1
 
 
-def test_no_memory_is_an_error() -> None:
-    def full(_: Tensor) -> Losses:
-        raise torch.OutOfMemoryError("CUDA out of memory (a toy's)")
-
-    with pytest.raises(LinkerError, match="out of memory"):
-        run(phase(Toy(), batches=lambda _: [Batch(["ab"], full)]), RunSettings(), {})
-
-
 # checkpoints
 
 
@@ -286,67 +272,3 @@ def test_forged_ones_are_refused(tmp_path: Path, config: dict[str, object], cont
 
 
 # processes of their own
-
-LONG = 20  # epochs, more than the killed runs get through
-
-
-@pytest.mark.skipif(
-    not hasattr(os, "fork"), reason="forks the runs that it kills, so that torch is imported once"
-)
-def test_killed_at_any_moment_and_resumed_gives_the_same_model(tmp_path: Path) -> None:
-    """Five times `kill -9`, in steps, validation and while checkpoints are written."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(Path(__file__).parents[2]),
-        "OMP_NUM_THREADS": "1",
-    }
-    result = subprocess.run(
-        [sys.executable, __file__, tmp_path],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
-    outcome = json.loads(result.stdout.splitlines()[-1])
-    assert outcome["signals"] == [signal.SIGKILL] * 5
-    assert outcome["final"] == outcome["whole"]
-    assert len(outcome["final"]["history"]) == LONG
-
-
-def killed(folder: Path) -> None:
-    """Kill runs, and print how they ended and what the last one ended with."""
-    draw = np.random.default_rng(0)
-    # trained first: what torch imports late is then shared by all children
-    alone, signals = trained(epochs=LONG), list[int]()
-    for i in range(5):
-        child = fork(RunSettings(folder, resume=i > 0), int(draw.integers(1, 2 * STEPS)))
-        time.sleep(draw.uniform(0, 0.02))
-        os.kill(child, signal.SIGKILL)
-        signals.append(os.WTERMSIG(os.waitpid(child, 0)[1]))
-    final = trained(RunSettings(folder, resume=True), epochs=LONG)
-    print(json.dumps({"signals": signals, "final": final, "whole": alone}))
-
-
-def fork(settings: RunSettings, steps: int) -> int:
-    """Train in a child process, and return its id once it has made some steps."""
-    read, write = os.pipe()
-    if child := os.fork():
-        os.close(write)
-        with os.fdopen(read, "rb", 0) as pipe:
-            for _ in range(steps):
-                pipe.read(1)
-        return child
-
-    def report(_: object) -> None:
-        with contextlib.suppress(BrokenPipeError):
-            os.write(write, b".")
-
-    try:
-        trained(replace(settings, on_activity=report), epochs=LONG)
-    finally:
-        os._exit(0)
-
-
-if __name__ == "__main__":
-    killed(Path(sys.argv[1]))

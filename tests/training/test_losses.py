@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
@@ -15,6 +13,7 @@ from torch import Tensor  # noqa: E402
 
 from linker.training.losses import (  # noqa: E402
     hypernym_norm,
+    info_nce,
     listwise,
     marginal,
     prototype,
@@ -29,65 +28,6 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 def doubles(values: object) -> Tensor:
     return torch.tensor(values, dtype=torch.float64, requires_grad=True)
-
-
-def softmax(values: list[float]) -> list[float]:
-    top = max(values, default=0)
-    powers = [math.exp(v - top) for v in values]
-    return [p / sum(powers) for p in powers]
-
-
-def slow_listwise(
-    scores: list[float], relevance: list[int], mask: list[bool], temperature: float
-) -> float:
-    kept = [i for i, there in enumerate(mask) if there]
-    target, predicted = (
-        softmax([relevance[i] / temperature for i in kept]),
-        softmax([scores[i] for i in kept]),
-    )
-    return -sum(p * math.log(q) for p, q in zip(target, predicted, strict=True))
-
-
-def slow_marginal(scores: list[float], relevance: list[int], mask: list[bool]) -> float:
-    kept = [i for i, there in enumerate(mask) if there]
-    probabilities = dict(zip(kept, softmax([scores[i] for i in kept]), strict=True))
-    right = sum(probabilities[i] for i in kept if relevance[i] == 2)
-    return -math.log(right) if right else 0.0
-
-
-@st.composite
-def batches(draw: st.DrawFn) -> tuple[list[list[float]], list[list[int]], list[list[bool]]]:
-    """Scores, relevance and mask of one to four lists of up to six candidates."""
-    lists, size = draw(st.integers(1, 4)), draw(st.integers(1, 6))
-
-    def table(cell: st.SearchStrategy) -> list:
-        return draw(
-            st.lists(st.lists(cell, min_size=size, max_size=size), min_size=lists, max_size=lists)
-        )
-
-    return table(st.floats(-30, 30)), table(st.integers(0, 2)), table(st.booleans())
-
-
-@given(batches(), st.sampled_from([0.25, 1.0, 3.0]))
-@settings(max_examples=60)
-def test_listwise_the_slow_way(batch: tuple, temperature: float) -> None:
-    scores, relevance, mask = batch
-    computed = listwise(
-        doubles(scores), torch.tensor(relevance), torch.tensor(mask), temperature
-    ).tolist()
-    assert computed == pytest.approx(
-        [slow_listwise(*row, temperature) for row in zip(*batch, strict=True)], abs=1e-9
-    )
-
-
-@given(batches())
-@settings(max_examples=60)
-def test_marginal_the_slow_way(batch: tuple) -> None:
-    scores, relevance, mask = batch
-    computed = marginal(doubles(scores), torch.tensor(relevance), torch.tensor(mask)).tolist()
-    assert computed == pytest.approx(
-        [slow_marginal(*row) for row in zip(*batch, strict=True)], rel=1e-7, abs=1e-7
-    )
 
 
 LossOfLists = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -137,3 +77,17 @@ def test_zero_vectors_have_a_distance_and_a_gradient() -> None:
     loss.backward()
     assert zero.grad is not None
     assert zero.grad.isfinite().all()
+
+
+def test_the_contrast_pair_by_pair() -> None:
+    """In both directions; what means the same concept as a pair is no negative of it."""
+    a, b = torch.randn(2, 4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    same = torch.tensor([[i == j or {i, j} == {0, 2} for j in range(4)] for i in range(4)])
+    cosines = torch.nn.functional.cosine_similarity(a[:, None], b[None], dim=-1).tolist()
+    each = []
+    for i in range(4):
+        rivals = [j for j in range(4) if j == i or not same[i][j]]
+        for rows in ([cosines[i][j] for j in rivals], [cosines[j][i] for j in rivals]):
+            powers = [math.exp(cosine / 0.2) for cosine in rows]
+            each.append(-math.log(math.exp(cosines[i][i] / 0.2) / sum(powers)))
+    assert info_nce(a, b, same, 0.2).item() == pytest.approx(sum(each) / len(each))

@@ -83,15 +83,6 @@ def test_texts_that_hold_a_name(text: str, expected: bool) -> None:
     assert holds_name(text, {"gout", "breast cancer"}.__contains__) is expected
 
 
-def test_the_table_of_what_is_no_disease() -> None:
-    texts = [row[0] for row in table("no_disease.tsv")[1:]]
-    assert "metformin" in texts
-    assert "text" not in texts  # the head of the table
-    assert len(texts) > 500
-    assert len(set(texts)) == len(texts)
-    assert all(text == text.strip() and text and not text.startswith("#") for text in texts)
-
-
 def test_phrases_beside_mentions(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = ["text"], ["insulin"], ["gout pills"], ["insulin"]
     monkeypatch.setattr(fit_ranker, "table", lambda _: rows)

@@ -48,7 +48,7 @@ class Log:
 
     def fit(self, plan: Any, _: Any, mentions: Any, settings: Any, validate: Any = None) -> Any:
         epochs = plan.options.training.epochs
-        self.notes.append(("fit", epochs, len(mentions), settings.refit, validate))
+        self.notes.append(("fit", epochs, len(mentions), settings.refit, bool(validate)))
         phase = "refit" if settings.refit else "rank"
         history = [{"phase": "align", "epoch": 1}, {"phase": phase, "epoch": 1}]
         return Made(history, self.epochs)
@@ -60,8 +60,7 @@ class Log:
         plan = TrainingPlan("dan", options, refit=refit)
         trained: list[Any] = []
         settings = RunSettings(say=self.said.append, on_trained=trained.append)
-        validate: Any = "validate"
-        linker = pipeline.run(plan, self.dictionary, mentions, dev, settings, validate)
+        linker = pipeline.run(plan, self.dictionary, mentions, dev, settings)
         assert [one.ranker for one in trained] == ["a ranker"]  # once, before the refit
         return linker
 
@@ -75,7 +74,7 @@ def log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Log:
 def test_it_is_trained_once_and_then_the_ranker(log: Log) -> None:
     linker = log.run(TRAIN, DEV)
     assert linker.ranker == "a ranker"
-    assert log.notes == [("fit", 9, 30, False, "validate"), ("ranker", 30, 2)]
+    assert log.notes == [("fit", 9, 30, False, True), ("ranker", 30, 2)]
     assert log.said == []
 
 
@@ -83,7 +82,7 @@ def test_a_refit_learns_the_development_mentions_too(log: Log) -> None:
     """The ranker is kept, and the epochs are as many as were best."""
     log.epochs = 3
     linker = log.run(TRAIN, DEV, refit=True)
-    assert log.notes[1:] == [("ranker", 30, 2), ("fit", 3, 32, True, None)]
+    assert log.notes[1:] == [("ranker", 30, 2), ("fit", 3, 32, True, False)]
     assert log.said == ["refit: 3 epochs on the training and the development mentions"]
     assert linker.ranker == "a ranker"
     assert [record["phase"] for record in linker.history] == ["align", "rank", "refit"]

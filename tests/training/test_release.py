@@ -12,8 +12,6 @@ import pytest
 
 from linker import Dictionary, Linker, Mention
 from linker.dictionary import NameTable
-from linker.encoders.base import PROBE
-from linker.encoders.static import StaticEncoder
 from linker.linking.options import changed
 from linker.records import GoldGroup
 from linker.search.hybrid import HybridGenerator
@@ -89,29 +87,6 @@ def test_what_changed_is_counted(old: Linker, new: Dictionary) -> None:
         annotations_gone=2,
     )
     assert len(linker.generator.table) == 11
-
-
-def test_only_new_names_are_encoded(old: Linker, new: Dictionary) -> None:
-    if not isinstance(old.generator, HybridGenerator):
-        pytest.skip("it has no vectors")
-    encoded: list[str] = []
-    encode = StaticEncoder.encode
-
-    def spy(self: StaticEncoder, names: Sequence[str], **settings: Any) -> Any:
-        encoded.extend(names)
-        return encode(self, names, **settings)
-
-    with mock.patch.object(StaticEncoder, "encode", spy):
-        linker, _ = update(old, new)
-    added = ["anaemia of zebras", "gouty arthritis", "high temperature"]
-    assert sorted(set(encoded) - {*PROBE}) == added
-    generator = linker.generator
-    assert isinstance(generator, HybridGenerator)
-    texts = list(generator.table.texts)
-    expected = encode(generator.encoder, texts).astype(np.float16)  # type: ignore[arg-type]
-    assert np.array_equal(generator.vectors, expected)  # it holds them in half precision
-    weights = generator.sparse.encoder.encode(texts)
-    assert np.array_equal(generator.sparse.by_name.toarray(), weights.toarray())
 
 
 def test_the_answers_are_those_of_encoding_all_names_again(old: Linker, new: Dictionary) -> None:

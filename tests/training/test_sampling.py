@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker.dictionary import Dictionary, NameTable
+from linker.dictionary import NameTable
 from linker.dictionary.classes import Classes, Floats, Rows
 from linker.io.persistence import Strings
-from linker.training import align, listwise, sampling
+from linker.training import align, sampling
 from linker.training.sampling import Stream, rng
 
 CONCEPTS = 6
@@ -146,30 +146,6 @@ def test_near_names_are_likelier_negatives() -> None:
     assert [counts[row] / total for row in (2, 3, 4)] == pytest.approx(
         [10 / 13, 2 / 13, 1 / 13], abs=0.04
     )
-
-
-def test_dictionary_queries_are_names_with_synonyms(aged: Dictionary) -> None:
-    queries = listwise.dictionary_queries(aged.table(str), aged, 100, seed=0, epoch=0)
-    names = [
-        "disease illness",
-        "tumor mass",
-        "lymphoma lymphoid_mass",
-        "burkitt burkitt_tumor",
-        "",
-        "fever pyrexia",
-    ]
-    expected = {
-        text.replace("_", " "): {f"D:{i}"} for i, row in enumerate(names) for text in row.split()
-    }
-    assert {q.text: set(q.right) for q in queries} == expected | {"growth": {"D:1", "D:2"}}
-    assert len(queries) == 11
-    drawn = [
-        listwise.dictionary_queries(aged.table(str), aged, 6, seed=seed, epoch=epoch)
-        for seed, epoch in ((1, 2), (1, 2), (1, 3), (2, 2))
-    ]
-    assert len({query.text for query in drawn[0]}) == 6
-    assert drawn[0] == drawn[1]
-    assert drawn[2] != drawn[0] != drawn[3]
 
 
 def test_the_streams_of_earlier_versions_are_the_same() -> None:

@@ -44,14 +44,6 @@ def test_held_out_names_leave_two_behind(labels: np.ndarray, most: int, seed: in
     assert all(names.sizes[labels[out]] >= 3)
 
 
-def test_a_held_out_name_is_out_of_all_its_classes() -> None:
-    names = Classes(["x", "x", "x", "x"], np.array([0, 1, 2, 3]))
-    twice = Classes([*names.texts, "a", "b", "c", "d"], np.array([0, 1, 2, 3, 0, 0, 1, 1]))
-    drawn = [sampling.held_out(twice, 1, seed).tolist() for seed in range(20)]
-    assert [True] * 4 + [False] * 4 in drawn
-    assert {sum(out) for out in drawn} == {1, 4}
-
-
 @given(LABELS, st.integers(1, 4), SEEDS)
 def test_shots_are_as_many_of_each_as_there_are(labels: np.ndarray, each: int, seed: int) -> None:
     names = classes_of(labels)
@@ -113,23 +105,3 @@ def test_classes_that_there_are_not(tmp_path: Path, options: dict[str, Any]) -> 
     table = dictionary.table(normalize)
     with pytest.raises(LinkerError):
         sampling.select_classes(chosen(**options), table, dictionary)
-
-
-@pytest.mark.parametrize("kind", ["level", "parts"])
-def test_large_classes_of_no_hierarchy_and_of_several_roots(tmp_path: Path, kind: str) -> None:
-    options = chosen(classes=kind, level=1, shots=kind == "parts")
-
-    def of(text: str) -> list[str]:
-        (tmp_path / "d.tsv").write_text(text)
-        dictionary = Dictionary.read(tmp_path / "d.tsv")
-        return list(
-            sampling.select_classes(options, dictionary.table(normalize), dictionary)[0].ids
-        )
-
-    message = "the dictionary has no hierarchy, by which this encoder groups names"
-    with pytest.raises(LinkerError, match=message):
-        of("id\tname\nD:1\tcancer\nD:2\tskin\n")
-    assert of(DICTIONARY.split("D:0")[0] + DICTIONARY.split("\n", 2)[2].replace("D:0", "")) == [
-        "D:1",
-        "D:2",
-    ]
