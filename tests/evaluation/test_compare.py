@@ -51,11 +51,9 @@ def test_the_figures_of_both(old: Path) -> None:
     ("other", "figures"),
     [
         (outcomes(*[1] * 7, gold="D:2"), record("1")),
-        (outcomes(*[1] * 6), record("1")),
         (outcomes(*[1] * 8), record("1")),
         (outcomes(*[1] * 7), record("2")),
         (outcomes(*[1] * 7), record("1", protocol="biosyn")),
-        ([], record("1")),
     ],
 )
 def test_what_cannot_be_compared(old: Path, other: list[Outcome], figures: dict[str, Any]) -> None:
@@ -78,11 +76,8 @@ def test_an_evaluation_is_compared_with_itself(tiny: Linker, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("metrics.json", "{}"),
         ("metrics.json", '{"protocol": "strict", "acc": 3}'),
-        ("metrics.json", "["),
         ("outcomes.tsv", "mention\tgold\nm\tD:1\n"),
-        ("outcomes.tsv", "HEAD\n7\tm\n"),
         ("outcomes.tsv", "HEAD\n7\tm\tD:1\tone\tD:1\tx\t\n"),
         ("outcomes.tsv", 'HEAD\n7\t"m\n'),
     ],

@@ -102,15 +102,7 @@ def test_a_model(tiny: Linker) -> None:
     assert documents.table(record).splitlines()[1].split()[:3] == ["span", "1", "2"]
 
 
-@pytest.mark.parametrize(
-    "items",
-    [
-        [],
-        [Mention("abcd", gold=())],
-        [Document("1", (Passage("abcd"),))],
-        [Document("1", (), (Mention("abcd", ((0, 4),), ()),))],
-    ],
-)
-def test_what_cannot_be_compared(tiny: Linker, items: list[Document | Mention]) -> None:
-    with pytest.raises(LinkerError, match=r"annotated mentions"):
-        documents.evaluate(tiny, items)
+@pytest.mark.parametrize("item", [Mention("abcd", gold=()), Document("1", (Passage("abcd"),))])
+def test_what_cannot_be_compared(tiny: Linker, item: Document | Mention) -> None:
+    with pytest.raises(LinkerError):
+        documents.evaluate(tiny, [item])

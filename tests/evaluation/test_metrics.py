@@ -71,27 +71,11 @@ def test_difference_the_slow_way() -> None:
     assert (lower, upper) == pytest.approx(exact, abs=0.01)
 
 
-def test_interval_of_runs_the_slow_way() -> None:
-    exact = np.quantile([mean for (mean,) in all_draws(A)], [0.1, 0.9])
-    mean, lower, upper = mean_interval(A, samples=40_000, level=0.8)
-    assert mean == pytest.approx((0.9 + 0.1 + 0.5 + 0.8 + 0.35 + 0.2) / 6)
-    assert (lower, upper) == pytest.approx(exact, abs=0.01)
-
-
 def test_average_precision_by_hand() -> None:
     ranks = [np.array([1, 3]), np.array([2]), np.array([1, 2, 3])]
     assert metrics.average_precisions(ranks).tolist() == pytest.approx(
         [(1 / 1 + 2 / 3) / 2, 1 / 2, 1]
     )
-
-
-CONFIDENCES = [0.05, 0.1, 0.9, 0.95, 1.0, 0.0]
-RIGHT = [0, 1, 1, 0, 1, 0]
-
-
-def test_squared_errors() -> None:
-    expected = [0.05**2, 0.9**2, 0.1**2, 0.95**2, 0, 0]
-    assert metrics.squared_errors(CONFIDENCES, RIGHT) == pytest.approx(expected)
 
 
 def test_bins_of_equal_width_hold_their_upper_end() -> None:

@@ -13,7 +13,7 @@ from linker.evaluation import protocols
 from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
 from linker.io import mentions
-from linker.records import Candidate, Document, Part, Passage, Prediction
+from linker.records import Candidate, Document, Part, Prediction
 from linker.training.pipeline import train
 
 
@@ -51,26 +51,11 @@ def test_ranks(tiny: Linker, text: str, gold: str, strict: int, biosyn: int) -> 
     assert ranks(tiny, "biosyn", [annotated(text, gold)]) == [biosyn]
 
 
-def test_ranks_beyond_k_are_misses(tiny: Linker) -> None:
-    given = [annotated("abcd", "D:2"), annotated("breast and ovarian cancer", "D:3|D:6")]
-    assert [ranks(tiny, "strict", given, k) for k in (1, 2, 3)] == [[0, 0], [0, 0], [3, 0]]
-    assert [ranks(tiny, "biosyn", given, k)[0] for k in (3, 4)] == [0, 4]
-    assert ranks(tiny, "biosyn", given, 1) == [0, 0]  # the composite: one part misses
-
-
 def test_mentions_without_a_concept(tiny: Linker) -> None:
     given = [Mention("…", gold=()), Mention("abcd", gold=()), Mention("abcd")]
     # right when nothing is returned; the third is not annotated
     assert ranks(tiny, "strict", given) == [1, 0]
     assert ranks(tiny, "biosyn", given) == []
-
-
-@pytest.mark.parametrize("protocol", protocols.PROTOCOLS)
-def test_both_expand_what_the_document_defines(tiny: Linker, protocol: str) -> None:
-    text = "Breast cancer (BC)."
-    given = Document("1", (Passage(text),), (Mention("BC", ((15, 17),), parse_gold("D:3")),))
-    assert ranks(tiny, protocol, [given], 1) == [1]
-    assert ranks(tiny, protocol, [annotated("BC", "D:3")], 1) == [0]  # abcd has "bc" in it
 
 
 def test_strict_predictions_never_depend_on_the_gold(sample: Path) -> None:

@@ -142,14 +142,3 @@ def test_no_answers() -> None:
     halves = {"precision": 0.5, "recall": 0.5, "f1": 0.5}
     # the two mentions without a concept have the lowest confidences
     assert report.no_answer(FIVE) == counts | halves | {"auroc": 1.0}
-
-
-def test_figures_that_are_not_defined_are_none() -> None:
-    unknown = report.of_confidences([linked(None)])
-    assert (unknown["calibration"], unknown["risk_coverage"]) == (None, None)
-    record = report.of_confidences([linked(0.9)])
-    names = ("precision", "recall", "f1", "auroc")
-    assert [record["no_answer"][name] for name in names] == [None] * 4
-    one = record["calibration"]
-    assert (one["n"], one["auroc"], one["ece"]) == (1, None, 0.1)
-    assert record["risk_coverage"]["area"] == 0

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from linker import (
-    Candidate,
     Linker,
     Mention,
 )
@@ -16,7 +15,6 @@ from linker.evaluation import protocols, report, run
 from linker.ids import parse_gold
 from linker.io import outputs
 from linker.linking.ranker import Ranker
-from linker.records import Part, Prediction
 
 GIVEN = [
     Mention("abcd", gold=parse_gold("D:1"), document_id="7"),
@@ -76,17 +74,3 @@ def test_predictions_need_no_model(tiny: Linker, tmp_path: Path) -> None:
     together = run.evaluate_predictions(path, GIVEN, tiny, "strict", (1,))
     assert together.outcomes == run.evaluate(GIVEN, tiny, "strict", (1,)).outcomes
     assert "groups" in together.record
-
-
-def test_outcomes_say_confidence_reading_and_source() -> None:
-    parts = (
-        Part("a", candidates=(Candidate("X:1", "a", "a", 1, source="doid.obo", confidence=0.5),)),
-        Part("b", nil=True, rejected=Candidate("X:2", "b", "b", 1, confidence=0.25)),
-    )
-    mention = Mention("a and b", gold=parse_gold("X:1|X:2"))
-    prediction = Prediction(mention, parts, "split")
-    outcome = protocols.outcome_of(prediction, mention, "strict", lambda i: frozenset((i,)))
-    row = run.row(outcome)
-    assert row["concept_id"] == "X:1|-1"
-    assert (row["confidence"], row["reading"], row["source"]) == ("0.1250", "split", "doid.obo|")
-    assert row["rejected"] == "|X:2"

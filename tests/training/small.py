@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -60,19 +59,17 @@ MENTIONS = [
 
 
 class Letters(TrainableEncoder):
-    """A name is the mean of its letters' vectors, through a layer; from the `breaks`-th time with gradients on it is not a number."""
+    """A name is the mean of its letters' vectors, through a layer."""
 
     align_rate = 0.01
 
-    def __init__(
-        self, *, normalize: bool = True, dropout: float = 0.0, breaks: int = 10**6
-    ) -> None:
+    def __init__(self, *, normalize: bool = True, dropout: float = 0.0) -> None:
         super().__init__()
         with torch.random.fork_rng():
             torch.manual_seed(4)
             self.letters, self.out = nn.Embedding(128, 8), nn.Linear(8, 6)
         self.factor = nn.Parameter(torch.tensor(1.0))  # weights may be scalars
-        self.dropout, self.normalize, self.left = nn.Dropout(dropout), normalize, breaks
+        self.dropout, self.normalize = nn.Dropout(dropout), normalize
 
     @property
     def dim(self) -> int:
@@ -90,10 +87,6 @@ class Letters(TrainableEncoder):
         vectors = self.letters(batch["letters"].clamp(min=0)) * there
         vectors = self.out(self.dropout(vectors.sum(1) / there.sum(1))) * self.factor
         return functional.normalize(vectors, dim=-1) if self.normalize else vectors
-
-    def embed(self, names: Sequence[str]) -> Tensor:
-        self.left -= 1
-        return super().embed(names) * (1 if self.left >= 0 else math.nan)
 
     def save(self, folder: Path) -> None: ...
 

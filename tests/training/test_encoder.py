@@ -13,8 +13,6 @@ torch = pytest.importorskip("torch")
 
 from linker import Dictionary  # noqa: E402
 from linker.records import Activity  # noqa: E402
-from linker.search.hybrid import HybridGenerator  # noqa: E402
-from linker.search.index import Floats  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 
 from .small import MENTIONS, Letters, Setup, a_setup, data_of, fit, trained  # noqa: E402
@@ -40,21 +38,6 @@ def test_the_generator_has_trained_weights_and_indexes_mentions_too(dictionary: 
     assert (generator.vectors == generator.vectors.astype(np.float16)).all()
     assert not generator.encoder.training  # type: ignore[attr-defined]
     assert generator.sparse_weight == pytest.approx(history[-1]["sparse_weight"] / 20)
-
-
-def test_bf16_is_for_training_and_what_is_kept_is_made_in_fp32(dictionary: Dictionary) -> None:
-    data, encoder = data_of(dictionary), Letters()
-    judged: list[Floats] = []
-
-    def validate(generator: HybridGenerator) -> dict[str, float]:
-        judged.append(generator.vectors)
-        return {"dev_acc1": 0.0}
-
-    generator, _ = fit(encoder, data, a_setup(epochs=1, precision="bf16"), validate)
-    exact = encoder.encode(list(data.indexed.table.texts))
-    assert encoder.precision == "fp32"
-    assert generator.vectors == pytest.approx(exact, abs=HALF)
-    assert HALF < np.abs(judged[0] - exact).max() < 0.05
 
 
 @pytest.mark.parametrize("mentions", [MENTIONS, None], ids=["mentions", "dictionary"])
@@ -117,12 +100,3 @@ def test_another_phase_goes_on_from_the_alignment(dictionary: Dictionary, tmp_pa
     assert (weights, sparse_weight, vectors) == expected[:3]
     assert [record["phase"] for record in history] == ["align", "align", "refit", "refit"]
     assert count_steps(activities) == 4  # none of them aligns
-
-
-def test_training_anew_forgets_all_checkpoints(dictionary: Dictionary, tmp_path: Path) -> None:
-    data = data_of(dictionary)
-    fit(Letters(), data, a_setup(align=2, checkpoints=tmp_path))
-    setup = a_setup(align=2, checkpoints=tmp_path, top_k=4)
-    interrupted(data, setup, 1)
-    assert [path.name for path in tmp_path.iterdir()] == ["align"]
-    assert trained(data, setup.to(resume=True)) == trained(data, a_setup(align=2, top_k=4))

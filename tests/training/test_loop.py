@@ -1,7 +1,4 @@
-"""The training loop, on a toy encoder: a bag of characters whose batches depend on its weights.
-
-Run as a script it is the process that the tests kill.
-"""
+"""The training loop, on a toy encoder: a bag of characters whose batches depend on its weights."""
 
 from __future__ import annotations
 
@@ -143,31 +140,6 @@ def test_steps_by_a_loop_written_out(optimizer: str, warmup: float, rates: list[
         assert weight.tolist() == pytest.approx(np.array(expected.tolist()), abs=1e-5)
 
 
-def test_a_record_has_weighted_averages_and_is_reported() -> None:
-    toy, events, activities = Toy(), list[Record](), list[Any]()
-
-    def batch(value: float, weight: float, numbers: Losses) -> Batch:
-        return Batch(
-            ["ab"], lambda vectors: {"loss": (0 * vectors.sum() + value, weight), **numbers}
-        )
-
-    batches = [
-        batch(1.0, 1, {"gold_share": (0.5, 2), "never": (9.0, 0)}),
-        batch(3.0, 3, {"gold_share": (1.0, 6)}),
-    ]
-    settings = RunSettings(on_event=events.append, on_activity=activities.append)
-    of_one = phase(
-        toy, epochs=1, steps=2, batches=lambda _: batches, validate=lambda epoch: {"dev_acc1": 1}
-    )
-    assert run(of_one, settings, {}) == events
-    gold = (0.5 * 2 + 1.0 * 6) / (2 + 6)
-    loss = (1 * 1 + 3 * 3) / (1 + 3)
-    assert events == [
-        {"phase": "align", "epoch": 1, "loss": loss, "gold_share": gold, "dev_acc1": 1.0}
-    ]
-    assert [(one.what, one.share) for one in activities] == [("align", 0.5), ("align", 1.0)]
-
-
 def test_the_best_weights_are_kept_and_patience_ends_the_run() -> None:
     marks, seen, toy = iter([0.5, 0.7, 0.7, 0.6, 0.9]), list[Any](), Toy()
 
@@ -243,16 +215,6 @@ def test_a_failed_save_leaves_the_former(tmp_path: Path, monkeypatch: pytest.Mon
     assert [path.name for path in (tmp_path / "align").iterdir()] == ["checkpoint"]
 
 
-@pytest.mark.parametrize("file", ["config.json", "weights.safetensors"])
-def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, file: str) -> None:
-    trained(RunSettings(tmp_path), epochs=1)
-    path = tmp_path / "align" / "checkpoint" / file
-    path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(LinkerError, match="remove the folder") as caught:
-        trained(RunSettings(tmp_path, resume=True), epochs=1)
-    assert str(path) in str(caught.value)
-
-
 @pytest.mark.parametrize(
     ("config", "content"),
     [
@@ -269,6 +231,3 @@ def test_forged_ones_are_refused(tmp_path: Path, config: dict[str, object], cont
             (folder / "weights.safetensors").write_bytes(content)
     with pytest.raises(LinkerError, match="is damaged"):
         trained(RunSettings(tmp_path, resume=True))
-
-
-# processes of their own

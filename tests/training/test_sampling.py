@@ -5,15 +5,22 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linker import Dictionary
 from linker.dictionary import NameTable
-from linker.dictionary.classes import Classes, Floats, Rows
+from linker.dictionary.classes import Classes, Rows
+from linker.encoders.base import Recipe
+from linker.errors import LinkerError
 from linker.io.persistence import Strings
+from linker.linking.options import GroundOptions, LinkerOptions
+from linker.text.normalize import normalize
 from linker.training import align, sampling
 from linker.training.sampling import Stream, rng
 
@@ -130,24 +137,6 @@ def test_a_name_of_two_classes_is_no_negative_of_itself_and_of_names_of_either()
     assert {*zip(anchor.tolist(), negative.tolist(), strict=True)} == {(0, 3), (1, 3)}
 
 
-def test_near_names_are_likelier_negatives() -> None:
-    labels = np.array([0, 0, 1, 2, 3])
-    cosines = np.array([1, 1, 0.9, 0.5, 0.0], np.float32)  # weights 10, 2, 1 for the others
-    names, counts = classes_of(labels), Counter[int]()
-    for seed in range(500):
-
-        def near(rows: Rows) -> tuple[Rows, Floats]:
-            every = np.tile(np.arange(5), (len(rows), 1))
-            return every, np.tile(cosines, (len(rows), 1))
-
-        counts.update(sampling.triplets(names, 1, near, drawing(seed))[2].tolist())
-    total = sum(counts.values())
-    assert total == 1000
-    assert [counts[row] / total for row in (2, 3, 4)] == pytest.approx(
-        [10 / 13, 2 / 13, 1 / 13], abs=0.04
-    )
-
-
 def test_the_streams_of_earlier_versions_are_the_same() -> None:
     """Else the same seed would train another model."""
     assert rng(7, Stream.LIST_ORDER, 3).random() == np.random.default_rng((7, 3)).random()
@@ -155,3 +144,84 @@ def test_the_streams_of_earlier_versions_are_the_same() -> None:
     for stream in list(Stream)[1:]:
         before = np.random.default_rng((7, 3, int(stream)))
         assert rng(7, stream, 3).random() == before.random()
+
+
+# classes
+
+
+def chosen(classes: str = "concepts", **ground: object) -> LinkerOptions:
+    recipe = Recipe(classes=classes)  # type: ignore[arg-type]
+    return LinkerOptions(ground=GroundOptions(**ground), recipe=recipe)  # type: ignore[arg-type]
+
+
+@given(LABELS, st.integers(0, 5), SEEDS)
+def test_held_out_names_leave_two_behind(labels: np.ndarray, most: int, seed: int) -> None:
+    names = classes_of(labels)
+    out = sampling.held_out(names, most, seed)
+    large = int((names.sizes >= 3).sum())
+    assert out.sum() == min(most, large // 2)
+    assert all(np.bincount(labels[out], minlength=names.count) <= 1)
+    assert all(names.sizes[labels[out]] >= 3)
+
+
+@given(LABELS, st.integers(1, 4), SEEDS)
+def test_shots_are_as_many_of_each_as_there_are(labels: np.ndarray, each: int, seed: int) -> None:
+    names = classes_of(labels)
+    train, judged = sampling.shots(names, each, seed)
+    expected = [min(each, count // 2) for count in names.sizes.tolist()]
+    for part in (train, judged):
+        assert np.bincount(part.labels, minlength=names.count).tolist() == expected
+        assert all(
+            names.labels[names.texts.index(text)] == label
+            for text, label in zip(part.texts, part.labels, strict=True)
+        )
+    assert not {*train.texts} & {*judged.texts}
+    assert train.texts == sampling.shots(names, each, seed)[0].texts
+
+
+DICTIONARY = """id\tname\tsynonyms\tparents
+D:0\tdisease\t\t
+D:1\tcancer\ttumor\tD:0
+D:2\theart disease\tcardiac disease\tD:0
+D:3\tskin cancer\tskin tumor|cancer of skin\tD:1
+D:4\theart attack\tinfarction\tD:2
+"""
+
+
+def test_what_names_are_drawn_by(tmp_path: Path) -> None:
+    (tmp_path / "d.tsv").write_text(DICTIONARY)
+    dictionary = Dictionary.read(tmp_path / "d.tsv")
+    table = dictionary.table(normalize)
+
+    def listed(**options: Any) -> list[list[str]]:
+        names = sampling._grouped(chosen(**options), table, dictionary)
+        return [[names.texts[row] for row in rows] for rows in names.of(np.arange(names.count))]
+
+    assert len(listed()) == 5
+    assert listed(classes="level", level=1) == [
+        ["skin cancer", "skin tumor", "cancer of skin"],
+        ["heart attack", "infarction"],
+    ]
+    assert listed(classes="parts") == [
+        ["cancer", "tumor", "skin cancer", "skin tumor", "cancer of skin"],
+        ["heart disease", "cardiac disease", "heart attack", "infarction"],
+    ]
+    names, validation = sampling.select_classes(chosen(classes="parts", shots=2), table, dictionary)
+    assert validation is not None
+    assert (names.sizes.tolist(), validation.sizes.tolist()) == ([2, 2], [2, 2])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"classes": "parts", "shots": 1, "root": "D:9"},  # no concept
+        {"classes": "parts"},  # all pairs
+        {"classes": "level"},  # there is no level 4
+    ],
+)
+def test_classes_that_there_are_not(tmp_path: Path, options: dict[str, Any]) -> None:
+    (tmp_path / "d.tsv").write_text(DICTIONARY)
+    dictionary = Dictionary.read(tmp_path / "d.tsv")
+    table = dictionary.table(normalize)
+    with pytest.raises(LinkerError):
+        sampling.select_classes(chosen(**options), table, dictionary)
