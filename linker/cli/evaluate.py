@@ -13,7 +13,6 @@ from linker.cli import common
 from linker.cli import options as o
 from linker.errors import LinkerError, shown
 from linker.evaluation import (
-    compare,
     documents,
     report,
     run,
@@ -116,7 +115,7 @@ def _evaluate_mentions(
     options: SimpleNamespace, items: Sequence[Mention | Document], linker: Linker | None
 ) -> None:
     """Judge answers, print the figures and what they do not tell, and write them where asked."""
-    other = compare.read(Path(options.against)) if options.against else None
+    other = run.read(Path(options.against)) if options.against else None
     protocol, ks, predictions = options.protocol, options.ks, options.predictions
     if linker and not predictions:
         decided, threshold = Decided.of_file(options.decisions, linker), options.threshold
@@ -133,8 +132,8 @@ def _evaluate_mentions(
     record, tables = evaluation.record | _about(options, linker), [report.table(evaluation.record)]
     if other:
         name = shown(options.predictions or options.model)
-        record["against"] = compare.compare(other, name, record, evaluation.outcomes)
-        tables.append(compare.table(record["against"]))
+        record["against"] = run.compare(other, name, record, evaluation.outcomes)
+        tables.append(run.comparison_table(record["against"]))
     common.show("\n\n".join(tables))
     if evaluation.warning:
         common.say(evaluation.warning)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -15,15 +14,12 @@ from linker.linking.linker import Linker
 from linker.matching import Resolve
 from linker.records import Candidate, Gold, Mention
 
-logger = logging.getLogger(__name__)
-
 
 def outcomes(
     path: files.Pathlike,
     mentions: Sequence[Mention],
     protocol: str,
     linker: Linker | None,
-    depth: int = 20,
 ) -> Iterator[Outcome]:
     """Evaluate a file of predictions for annotated mentions.
 
@@ -34,14 +30,13 @@ def outcomes(
         protocol: "strict" or "biosyn"; only "biosyn" for BioSyn's file, which ranks names.
         linker: resolves annotated ids, and tells kinds of errors; None: ids are compared as they
             are.
-        depth: the largest k of interest; a warning says if no prediction has as many candidates.
 
     Raises:
         LinkerError: the file is in neither form, or is for other mentions.
     """
     resolve = linker.dictionary.resolve if linker else lambda i: frozenset((i, curie(i)))
     if _is_ours(path):
-        of_file = _ours(path, mentions, protocol, resolve, depth)
+        of_file = _ours(path, mentions, protocol, resolve)
     elif protocol != "biosyn":
         raise LinkerError(
             f"{path}: is not our JSONL; "
@@ -61,10 +56,9 @@ def _is_ours(path: files.Pathlike) -> bool:
 
 
 def _ours(
-    path: files.Pathlike, mentions: Iterable[Mention], protocol: str, resolve: Resolve, depth: int
+    path: files.Pathlike, mentions: Iterable[Mention], protocol: str, resolve: Resolve
 ) -> Iterator[Outcome]:
     predictions = jsonl.read_predictions(path)
-    deepest = 0
     remedy = "give the mentions that were linked, in the same order"
     for number, mention in enumerate(mentions, 1):
         prediction = next(predictions, None)
@@ -72,15 +66,11 @@ def _ours(
         if prediction is None or there != mention.text:
             problem, text = "is for other mentions", repr(mention.text)
             raise InputError(path, problem, line=number, value=there, expected=text, remedy=remedy)
-        deepest = max([deepest, *(len(part.candidates) for part in prediction.parts)])
         # biosyn leaves out mentions without a concept
         if mention.gold or (mention.gold is not None and protocol == "strict"):
             yield outcome_of(prediction, mention, protocol, resolve)
     if next(predictions, None) is not None:
         raise InputError(path, "has more predictions than there are mentions", remedy=remedy)
-    if deepest < depth:
-        message = "%s: no part has more than %d candidates; Acc@k with a larger k is Acc@%d"
-        logger.warning(message, path, deepest, deepest)
 
 
 def _biosyn(

@@ -25,12 +25,16 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from scipy.sparse import csr_matrix
 from torch import Tensor, nn
 
+from linker.dictionary import NameTable
+from linker.dictionary.classes import Rows, bags
 from linker.encoders.base import Encoder, Precision, is_unit
 from linker.encoders.trainable import (
     TrainableEncoder,
@@ -45,10 +49,11 @@ from linker.linking.options import LinkerOptions
 from linker.records import Activity
 from linker.search.hybrid import HybridGenerator
 from linker.search.index import Floats
-from linker.training import align, ground, listwise
-from linker.training.data import TrainingData
-from linker.training.loop import run
+from linker.training import ground, listwise, losses, sampling
+from linker.training.data import TrainingData, name_of_each
+from linker.training.loop import Batch, Losses, Phase, run
 from linker.training.plan import Record, RunSettings, TrainingPlan, flat, remove_checkpoints
+from linker.training.sampling import Stream, rng
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +61,9 @@ Validate = Callable[[HybridGenerator], Mapping[str, float]]
 """Measures a generator on development data; `dev_acc1` chooses the epoch that is kept."""
 
 _SPARSE_RATE = 0.01  # learning rate of λ, which has no decay
+# of aligning: the share of the steps with a rising learning rate, which falls linearly afterwards
+_ALIGN_WARMUP = 0.05
+_ALIGN_BATCH = 128  # pairs; the other pairs of a batch are the negatives
 _OF_RUN = ("seed", "device", "precision")  # what of `training` phases on names depend on
 
 
@@ -194,7 +202,7 @@ def train(
     if settings.checkpoints and not settings.resume:
         remove_checkpoints(settings.checkpoints)
     history: list[Record] = []
-    for prepare in (align.prepare, ground.prepare, listwise.prepare):
+    for prepare in (align, ground.prepare, listwise.prepare):
         if phase := prepare(model):
             settings.on_activity(Activity(phase.name))
             history += run(phase, settings, fingerprint(phase.name))
@@ -215,3 +223,94 @@ def _fingerprint(
     on_lists = on_names | data | training | flat(options, "sparse", "text")
     on_lists["development"] = model.settings.development
     return lambda phase: on_names if phase in ("align", "ground") else on_lists
+
+
+def align(model: ModelInTraining) -> Phase | None:
+    """Pair synonyms, and contrast each pair with the other names of its batch (InfoNCE).
+
+    It is skipped where no concept has two names, or no weight can be trained.
+    """
+    options, seed = model.options.align, model.seed
+    count = len(synonym_pairs(model.data.table, seed, 1))
+    if not (options.epochs and count and [*model.encoder.parameters()]):
+        return None
+    return Phase(
+        "align",
+        model,
+        model.parameter_groups(model.encoder.align_rate)[:1],
+        partial(_pair_batches, model),
+        lambda _: {},
+        options.epochs,
+        steps=-(-count // _ALIGN_BATCH),
+        warmup=_ALIGN_WARMUP,
+        clip=1.0,
+        seed=seed,
+    )
+
+
+def _pair_batches(model: ModelInTraining, epoch: int) -> list[Batch]:
+    encoder, table = model.encoder, model.data.table
+    texts = table.texts
+    pairs = synonym_pairs(table, model.seed, epoch)
+    random = rng(model.seed, Stream.PAIR_ORDER, epoch)
+    if encoder.hard_negatives:
+        vectors = model.encode([texts[row] for row in pairs[:, 0]])
+        order = sampling.similar_together(vectors, _ALIGN_BATCH, random)
+    else:
+        order = random.permutation(len(pairs))
+    shape = len(table), int(table.concepts.max(initial=0)) + 1
+    ones = np.ones(len(table.concepts), np.int32)
+    concepts = csr_matrix((ones, table.concepts, table.indptr), shape=shape)  # of each name
+    batches = []
+    for start in range(0, len(order), _ALIGN_BATCH):
+        batch = pairs[order[start : start + _ALIGN_BATCH]]
+        left, right = batch.T
+        same = (concepts[left] @ concepts[right].T).toarray() > 0
+        names = [texts[row] for row in (*left, *right)]
+        batches.append(Batch(names, partial(_contrast, same, encoder.align_temperature)))
+    return batches
+
+
+def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Rows:
+    """Pair the names of each concept at random, each name with one other.
+
+    Where their number is odd, the last name is paired with the first one again. Of names that
+    have the same words in another order ("cancer breast", a third of MEDIC) one is sampled, since
+    such pairs teach next to nothing. Every epoch has the same number of pairs.
+
+    Args:
+        table: the names and their concepts.
+        seed: of the training.
+        epoch: from 1.
+
+    Returns:
+        Rows of two names of the same concept, (pairs, 2).
+    """
+    names = name_of_each(table)
+    shuffled = rng(seed, Stream.PAIRS, epoch).permutation(len(names))
+    words = bags(table.texts)
+    # names of the same concept with the same words are of one kind; the first of each kind is kept
+    kinds = table.concepts.astype(np.int64) * len(table) + words[names]
+    shuffled = shuffled[np.sort(np.unique(kinds[shuffled], return_index=True)[1])]
+    order = shuffled[np.argsort(table.concepts[shuffled], kind="stable")]
+    names, concepts = names[order], table.concepts[order]
+    first = np.searchsorted(concepts, concepts)  # where the names of the same concept begin
+    nth = np.arange(len(names)) - first
+    lefts = np.flatnonzero(nth % 2 == 0)
+    has_next = np.append(concepts[1:] == concepts[:-1], False)[lefts]
+    rights = np.where(has_next, np.minimum(lefts + 1, len(names) - 1), first[lefts])
+    pairs = np.stack([lefts, rights], axis=1)[lefts != rights]
+    return np.asarray(names[pairs])
+
+
+def _contrast(same: np.ndarray, temperature: float, vectors: Tensor) -> Losses:
+    """Compute the InfoNCE of a batch.
+
+    Args:
+        same: (pairs, pairs) bool, which left and right names share a concept: no negatives.
+        temperature: of InfoNCE.
+        vectors: (2 · pairs, dim), the left names before the right ones.
+    """
+    left, right = vectors[: len(same)], vectors[len(same) :]
+    mask = torch.from_numpy(same).to(vectors.device)
+    return {"loss": (losses.info_nce(left, right, mask, temperature), len(same))}

@@ -21,7 +21,7 @@ from linker.encoders.trainable import Batch, Tokens, TrainableEncoder  # noqa: E
 from linker.linking.options import AlignOptions, LinkerOptions, TrainingOptions  # noqa: E402
 from linker.records import GoldGroup, Mention  # noqa: E402
 from linker.search.hybrid import HybridGenerator  # noqa: E402
-from linker.training import align as aligning  # noqa: E402
+from linker.training import encoder as aligning  # noqa: E402
 from linker.training import listwise, pipeline  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.encoder import Validate  # noqa: E402
@@ -169,7 +169,7 @@ def fit(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "load", lambda name: kind)
         patch.setattr(listwise, "_OURS", setup.rules)
-        patch.setattr(aligning, "_BATCH", ALIGN_BATCH)
+        patch.setattr(aligning, "_ALIGN_BATCH", ALIGN_BATCH)
         patch.setattr(Recipe, "frequency_weight", 0.0)
         plan = TrainingPlan("small", setup.options)
         generator, history = pipeline.with_encoder(plan, data, setup.settings, validate)

@@ -21,7 +21,7 @@ from linker.errors import LinkerError
 from linker.io.persistence import Strings
 from linker.linking.options import GroundOptions, LinkerOptions
 from linker.text.normalize import normalize
-from linker.training import align, sampling
+from linker.training import encoder, sampling
 from linker.training.sampling import Stream, rng
 
 CONCEPTS = 6
@@ -47,7 +47,7 @@ def listed(pairs: Rows) -> list[tuple[int, int]]:
 @settings(max_examples=100)
 def test_pairs_by_counting(names: list[frozenset[int]], seed: int, epoch: int) -> None:
     """Each name is paired once for each of its concepts that have two names; the last of an odd number of names takes one of them again."""
-    pairs = listed(align.synonym_pairs(table(names), seed, epoch))
+    pairs = listed(encoder.synonym_pairs(table(names), seed, epoch))
     assert all(left != right and names[left] & names[right] for left, right in pairs)
     members = [[row for row, of in enumerate(names) if c in of] for c in range(CONCEPTS)]
     several = [rows for rows in members if len(rows) > 1]
@@ -55,7 +55,7 @@ def test_pairs_by_counting(names: list[frozenset[int]], seed: int, epoch: int) -
     times, least = Counter(itertools.chain(*pairs)), Counter(itertools.chain(*several))
     assert times.keys() == least.keys()
     assert all(times[row] >= least[row] for row in least)
-    assert pairs == listed(align.synonym_pairs(table(names), seed, epoch))
+    assert pairs == listed(encoder.synonym_pairs(table(names), seed, epoch))
 
 
 def test_of_names_with_the_same_words_one_is_drawn() -> None:
@@ -73,7 +73,7 @@ def test_of_names_with_the_same_words_one_is_drawn() -> None:
         np.array([0, 0, 0, 0, 1, 1], np.int32),
         np.arange(6, dtype=np.int32),
     )
-    drawn = [listed(align.synonym_pairs(names, 0, epoch)) for epoch in range(30)]
+    drawn = [listed(encoder.synonym_pairs(names, 0, epoch)) for epoch in range(30)]
     # three names of concept 0; one of concept 1, which has no pair
     assert all(len(pairs) == 2 for pairs in drawn)
     assert not any({0, 1} <= {row for pair in pairs for row in pair} for pairs in drawn)
