@@ -163,7 +163,6 @@ def _about(options: SimpleNamespace, linker: Linker | None) -> dict[str, Any]:
     return {
         **{name: path and shown(path) for name, path in paths.items()},
         **{name: getattr(options, name) or None for name in SELECTION},
-        "ties": None if options.predictions else report.TIES.get(options.protocol),
         "model": model,
         "dictionary": linker and linker.describe_dictionary(),
     }

@@ -22,14 +22,6 @@ from linker.evaluation.protocols import ERRORS, Outcome
 from linker.io.outputs import decimals
 from linker.linking.linker import Linker
 
-TIES = {  # by protocol
-    "strict": (
-        "score descending, then how often the matched name was annotated with the concept, "
-        "then own names before lent ones, then kind of the matched name (training, preferred, "
-        "exact, others), then concept id"
-    ),
-    "biosyn": "score descending, then id of the name's first concept",
-}
 COVERAGES = (100, 90, 80, 70, 60, 50, 40, 30, 20, 10)
 """Percent of the mentions that are answered, the most confident ones."""
 
@@ -288,7 +280,7 @@ def _about(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     sources = [f"{s['file']} {s['release']}".strip() for s in dictionary.get("sources", ())]
     of_model = {"model": model.get("folder"), "encoder": model.get("encoder")}
     facts = {**record, **of_model, "dictionary": ", ".join(sources)}
-    names = ("mentions", "predictions", "model", "encoder", "dictionary", "protocol", "ties")
+    names = ("mentions", "predictions", "model", "encoder", "dictionary", "protocol")
     return [(name, str(facts[name])) for name in names if facts.get(name)]
 
 
