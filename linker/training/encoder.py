@@ -192,7 +192,7 @@ def train(
     encoder.precision = resolve_precision(device, training.precision)
     norm = training.hypernym_norm
     if not data.dictionary.hierarchy.edges and (norm or training.loss == "listwise"):
-        logger.warning("the dictionary has no hierarchy: no candidate counts as hypernym")
+        logger.warning("the dictionary has no hierarchy: no hypernyms, and no norm loss")
         norm = False
     training = dataclasses.replace(training, precision=encoder.precision, hypernym_norm=norm)
     options = dataclasses.replace(plan.options, training=training)

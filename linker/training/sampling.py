@@ -195,9 +195,8 @@ def select_classes(
     names = names.relabelled(np.flatnonzero(names.sizes[names.labels] > 1))
     if names.count < 2:
         raise LinkerError(
-            f"{names.count} of {count} classes have two names or more, one to train on and one to "
-            "judge by; expected: two classes; take another ground.root, or a dictionary with more "
-            "of a hierarchy (--hierarchy)"
+            f"{names.count} of {count} classes have two names or more; expected: two classes; take "
+            "another ground.root, or a dictionary with more of a hierarchy (--hierarchy)"
         )
     return shots(names, ground.shots, options.training.seed)
 
