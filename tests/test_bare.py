@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import linker
-from linker.cli.commands import cli
+from linker.cli import cli
 from linker.errors import LinkerError
 from linker.version import install_hint
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.errors import InputError, LinkerError, UsageError, shown
+from linker.errors import LinkerError, UsageError, shown
 
 
 @pytest.mark.parametrize(
@@ -37,28 +34,8 @@ def test_whatever_is_shown_can_be_written_and_shown_again(text: str) -> None:
     assert shown(once) == once
 
 
-def test_a_clause_that_quotes_a_file_at_length_is_cut() -> None:
-    text = str(InputError("a.tsv", "p" * 5000, line=3, value="v" * 5000, expected="e" * 5000))
-    assert text == f"a.tsv, line 3: {'p' * 500}…: {'v' * 80 + '…'!r}; expected {'e' * 500}…"
-
-
 def test_a_message_that_repeats_a_long_input_keeps_its_start_and_its_end() -> None:
     message = f"{'a' * 100_000} is unknown; give another one"
     text = str(LinkerError(message))
     assert text == f"{'a' * 1_500} … {message[-500:]}"
     assert str(UsageError(message[-2_000:])) == message[-2_000:]
-
-
-def test_an_input_error_shows_its_path() -> None:
-    assert str(InputError("a\udcff", "is empty", line=1)) == r"a\xff, line 1: is empty"
-
-
-@pytest.mark.parametrize(
-    ("module", "package"),
-    [("mcp", "mcp"), ("spacy", "spacy")],
-)
-def test_modules_of_extras_say_what_to_install(module: str, package: str) -> None:
-    code = f"import sys; sys.modules[{package!r}] = None; import linker.integrations.{module}"
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    message = rf"LinkerError: .* needs {package}, which is not installed: pip install .*\n\Z"
-    assert re.search(message, done.stderr)

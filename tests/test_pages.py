@@ -29,7 +29,7 @@ import pytest
 from click.testing import CliRunner
 
 from linker import Dictionary
-from linker.cli.commands import cli
+from linker.cli import cli
 from linker.encoders import registry
 from linker.training.pipeline import train
 

@@ -17,10 +17,6 @@ def test_links_lead_to_files_of_the_repository(page: str) -> None:
     assert not [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
 
 
-def test_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1_150
-
-
 def test_pages_are_short() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     words = {page.name: len(page.read_text(encoding="utf-8").split()) for page in pages}

@@ -66,15 +66,6 @@ def test_what_is_installed_is_installed_from_where_it_came(
     assert shlex.split(version.install_hint("dense")) == ["pip", "install", wanted]
 
 
-def test_what_came_from_a_checkout_keeps_its_constraints(site: Path) -> None:
-    checkout = site / "my checkout"
-    checkout.mkdir()
-    (checkout / "constraints.txt").touch()
-    installed(site, "our-name", "linker.cli:main", {"url": checkout.as_uri(), "dir_info": {}})
-    command = ["pip", "install", "-c", f"{checkout}/constraints.txt", f"{checkout}[dense]"]
-    assert shlex.split(version.install_hint("dense")) == command
-
-
 def test_without_metadata_the_name_is_that_of_setup_cfg(site: Path) -> None:
     assert version.install_hint("dense") == "pip install 'concept-linker[dense]'"
     assert CONFIG["metadata"]["name"] == version.NAME == "concept-linker"

@@ -43,7 +43,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import linker
 from benchmarks.lib import results
 from linker import Dictionary, LinkerError
-from linker.cli.commands import cli
+from linker.cli import cli
 from linker.errors import Skip, stop
 
 CPU, WALL, MEMORY = 20, 120, 1 << 30  # seconds of a case; bytes beyond what a process starts with

@@ -92,7 +92,7 @@ def spent(command: Sequence[str], environment: Mapping[str, str]) -> tuple[Figur
 
 def run_command(*words: object) -> Figures:
     """Run a command of linker in this process: its seconds, and the peak of memory."""
-    from linker.cli.commands import cli
+    from linker.cli import cli
 
     seconds, _ = timed(lambda: cli.main(list(map(str, words)), standalone_mode=False))
     return {"seconds": round(seconds, 1), "peak_mb": round(peak())}

@@ -311,7 +311,7 @@ def open_faiss(names: Pairs, folder: Path) -> Answer:
 
 def ours(extra: str, *options: str) -> System:
     def build(names: Pairs, folder: Path) -> None:
-        from linker.cli.commands import cli
+        from linker.cli import cli
 
         known = ["--mentions", os.environ["KNOWN"]] if os.environ["KNOWN"] else []
         source = ["--dict", os.environ["DICTIONARY"], *known]

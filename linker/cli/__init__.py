@@ -1,18 +1,24 @@
 """The command line: parse, call one public function, print.
 
-Each command is a module of its name, which is imported with all that it needs when it is called,
+Each command is in a module of its own, which is imported with all that it needs when it is called,
 so that --help is quick.
 """
 
 from __future__ import annotations
 
+import importlib
+import io
+import logging
 import os
 import signal
 import sys
+import traceback
+from typing import Any, NoReturn
 
-TYPE_CHECKING = False  # as in linker
-if TYPE_CHECKING:
-    from typing import NoReturn
+import click
+
+from linker.errors import LinkerError, shorten, shown
+from linker.version import VERSION
 
 _ENVIRONMENT = {
     # oneDNN, which torch computes with on a CPU, keeps a compiled kernel for each size of a batch,
@@ -27,6 +33,59 @@ _ENVIRONMENT = {
 """Settings of libraries that read them from the environment at their first use."""
 
 
+_COMMANDS = {  # each is a function of this name, in the module of this name or of `_ELSEWHERE`
+    "get": "List or fetch dictionaries that have a name.",
+    "train": "Train a model on dictionaries and annotated mentions.",
+    "link": "Link mentions in lists, tables, documents and many files.",
+    "annotate": "Find the mentions in documents, and link them.",
+    "explain": "Say why a mention is linked as it is.",
+    "evaluate": "Measure a model, or predictions, on annotated mentions.",
+    "review": "Take, list and export what people decided.",
+    "serve": "Answer over HTTP, with a page to link and decide on.",
+    "mcp": "Offer tools to an assistant.",
+    "index": "Take a new release of the dictionary into a model.",
+    "model": "Look into a model, and check its files.",
+    "dictionary": "Look into dictionaries, convert and compare them.",
+    "words": "Train word vectors, or convert those of others.",
+}
+_ELSEWHERE = {"mcp": "serve"}
+
+
+class _Commands(click.Group):
+    """Imports only the command that is called, and with it all that it needs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"linker.cli.{_ELSEWHERE.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([*_COMMANDS.items()])
+
+
+@click.group(
+    cls=_Commands,
+    commands=dict.fromkeys(_COMMANDS),  # by which click tells a name that is typed wrongly
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(VERSION, prog_name="linker")
+def cli() -> None:
+    """Map names of diseases and other concepts, as people write them, to the identifiers of a
+    dictionary.
+
+    \b
+    linker train --dict medic                    makes ./linker-model
+    linker link mentions.txt                     prints the concepts of each mention
+    linker annotate article.txt                  finds the mentions in a text, too
+    """
+
+
 def main() -> NoReturn:
     """Run the command line.
 
@@ -36,7 +95,51 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    from linker.cli import commands
+    for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")  # whatever the locale
+    handler = logging.StreamHandler()
+    handler.setFormatter(Formatter("linker: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    sys.exit(run())
 
-    commands.prepare()
-    sys.exit(commands.run())
+
+def run() -> int:
+    """Run the command line of `sys.argv` and return its exit code.
+
+    A failure becomes one sentence on stderr.
+    """
+    try:
+        result: Any = cli.main(prog_name="linker", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return _say("interrupted", 130)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except Exception as error:
+        if "--debug" in sys.argv:
+            traceback.print_exc()
+        if isinstance(error, LinkerError):
+            return _say(str(error), 1)
+        if isinstance(error, OSError):
+            return _say(f"{error.filename or 'input or output'}: {error.strerror or error}", 1)
+        if isinstance(error, MemoryError):
+            return _say("out of memory; link fewer names, or take a machine with more", 1)
+        return _say(
+            f"a bug in linker: {type(error).__name__}: {shorten(str(error), 500)}; "
+            "run again with --debug and report what it prints",
+            1,
+        )
+
+
+class Formatter(logging.Formatter):
+    """Writes a record of the log as one line that any terminal can take."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return shown(super().format(record))
+
+
+def _say(message: str, code: int) -> int:
+    click.echo(f"linker: {shown(message)}", err=True)
+    return code

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import click
 
-from linker.cli import common, machines
+from linker.cli import common
 from linker.cli import options as o
 from linker.errors import InputError, shorten
 from linker.io import (
@@ -52,7 +52,7 @@ def annotate(options: SimpleNamespace) -> None:
     INPUT is a text, a folder of texts (.txt, a document each), PubTator or BioC, or "-" for a text
     on standard input. Mentions that are marked stay; names are found where nothing is marked.
     """
-    places = machines.chosen(options)
+    places = common.chosen(options)
     if options.labels and not options.mentions_by:
         raise click.UsageError("--labels is for --mentions-by; leave it out, or give that, too")
     settings = o.picked(
@@ -61,7 +61,7 @@ def annotate(options: SimpleNamespace) -> None:
         within=o.picked(Selection, options),
         finding=o.picked(linking.Finding, options),
     )
-    linker = machines.loaded(settings, places)
+    linker = common.loaded(settings, places)
     if not options.mentions_by and linker.spans is None:
         common.say(
             "the model has learnt from no annotated documents which names are mentions; "
@@ -71,7 +71,7 @@ def annotate(options: SimpleNamespace) -> None:
         _documents(options), linker, options.source, on_error=options.on_error
     )
     paths = options.source, options.output
-    outcomes, types = machines.write_linked(linker, settings, _batches(documents), paths, places)
+    outcomes, types = common.write_linked(linker, settings, _batches(documents), paths, places)
     if not outcomes:
         common.say(f"no mentions were found{' beside those that are marked' * bool(types)}")
 

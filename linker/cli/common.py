@@ -1,27 +1,33 @@
-"""What commands say, and the outputs that they write."""
+"""What commands say, the outputs that they write, and where their work is done."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 import logging
 import re
-import socket
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TextIO
 
 import click
 from tqdm import tqdm
 
-from linker.desk.service.settings import is_loopback
-from linker.errors import LinkerError, Skip, UsageError, shown
+from linker.errors import LinkerError, OnError, Skip, UsageError, shown
 from linker.integrations import HUB, fetched
-from linker.io import files
+from linker.io import files, outputs
+from linker.io.mentions import no_mentions
 from linker.io.outputs import ASSERTED, OUTCOMES, Outcome
 from linker.io.parsing import MENTION_LIMIT
 from linker.io.rows import Added, Table, free_names
+from linker.jobs.linking import Item, LinkSettings, has_documents
+from linker.jobs.machines import Machines, cores
+from linker.jobs.parts import Job, Summary, Work
+from linker.linking.decided import Decided
 from linker.linking.folder import described_index
 from linker.linking.linker import Linker
 
@@ -205,28 +211,106 @@ def refuse_input(output: str, inputs: Iterable[str]) -> None:
                 )
 
 
-def check_free(host: str, port: int, is_guarded: bool = False) -> None:
-    """Check, before the model is loaded, that the port can be listened on; warn of who reaches it.
+# ------------------------------------------------------------------------- where work is done
+
+
+def chosen(options: SimpleNamespace) -> Machines:
+    """Where a command's options have the work done: on as many cores as there are, at most."""
+    if getattr(options, "engine", "local") == "ray":
+        return Machines(options.workers, "ray", float(options.device == "cuda"))
+    return Machines(options.workers and min(options.workers, cores()))  # more would take memory
+
+
+def loaded(settings: LinkSettings, places: Machines) -> Linker:
+    """The linker of this process; where others work, it only checks what they will be given."""
+    if places.is_this_process:
+        return settings.load()
+    if settings.device == "cuda":  # their GPUs may be elsewhere
+        settings = dataclasses.replace(settings, device="auto")
+    linker = settings.load()
+    Decided.of_file(settings.decisions, linker)  # what is wrong with them is said here
+    return linker
+
+
+def write_linked(
+    linker: Linker,
+    settings: LinkSettings,
+    chunks: Iterable[Sequence[Item]],
+    paths: tuple[str, str],
+    places: Machines,
+) -> tuple[Counter[Outcome], set[str]]:
+    """Link chunks, here or elsewhere, and write them in their order.
 
     Args:
-        host: the address.
-        port: the port.
-        is_guarded: whether those who reach it need a key.
+        linker: that `loaded` gave.
+        settings: how mentions are linked and written.
+        chunks: of mentions or documents.
+        paths: of the input and of the output.
+        places: where work is done.
+
+    Returns:
+        How many mentions have each outcome, and the types of all mentions in the documents.
 
     Raises:
-        LinkerError: something else listens, or this user may not.
+        InputError: no mention is of the type that is wanted.
     """
-    if not is_guarded and not is_loopback(host):
-        logging.getLogger("linker").warning(
-            "--host %s is reached from other computers, whose users may ask and decide without a "
-            "key; let a proxy ask for one, or give linker serve --api-key-file",
-            host,
+    source, output = paths
+    outcomes, types = Counter[Outcome](), set[str]()
+    has_own = places.is_this_process  # other processes load their own linker
+    documents = has_documents(settings.input_format)
+    make = functools.partial(settings.of_chunks, documents, linker if has_own else None)
+
+    def written() -> Iterator[tuple[str, str]]:
+        for chunk in results:
+            yield chunk.header, chunk.text
+            progress.update(chunk.items if settings.finding else chunk.mentions)
+            outcomes.update(chunk.outcomes)
+            types.update(chunk.types)
+        if settings.mention_type and not settings.finding and not outcomes:
+            raise no_mentions(source, settings.mention_type, types)
+
+    unit = "documents" if settings.finding else "mentions"
+    with (
+        writing(output, [source]) as file,
+        places.run(make, chunks) as results,
+        bar(unit, output) as progress,
+    ):
+        file.writelines(outputs.joined(settings.form, written()))
+    return outcomes, types
+
+
+def is_job(source: str, input_format: str = "auto") -> bool:
+    """Whether an input is a pattern or a folder of files, each of which is done by itself.
+
+    A folder of `.concept` files is one corpus.
+    """
+    path = Path(source)
+    if path.is_dir():
+        return input_format != "concept" and not any(path.glob("*.concept"))
+    return bool(set("*?[") & set(source)) and not path.exists()
+
+
+def run_job(source: str, output: str, work: Work, on_error: OnError, places: Machines) -> None:
+    """Run a job over many files, show its progress, and say at the end what was done."""
+    if output in ("-", "/dev/stdout"):
+        raise UsageError(
+            f"{source}: each file that is read becomes one in a folder; name the folder with -o"
         )
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        socket.create_server((host, port), family=family).close()
-    except OSError as error:
-        raise LinkerError(
-            f"port {port} of {host} cannot be listened on: {error.strerror}; "
-            "stop what uses it, or choose another --port (0: any that is free)"
-        ) from None
+    logger = logging.getLogger("linker")
+    with bar("parts", output) as progress:
+
+        def report(summary: Summary) -> None:
+            for message in summary.reports:
+                logger.warning("skipped: %s", message)
+            progress.total = summary.parts
+            progress.update(summary.present + summary.done - progress.n)
+
+        summary = Job(source, output, work, isinstance(on_error, Skip)).run(places, report)
+    equal = summary.parts - summary.present - summary.done
+    say(
+        f"{output}: {counted(summary.parts, 'part')}, {summary.done:,} done, "
+        f"{summary.present:,} skipped because present"
+        + (f", {equal:,} equal to another" if equal else "")
+        + f"; {counted(summary.records, 'record')} done, "
+        f"{counted(summary.skipped, 'bad record')} skipped"
+    )

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from linker.cli import common, reading
+from linker.cli import common
 from linker.cli import options as o
 from linker.dictionary import inspection, lookup
 from linker.io import dictionaries as readers
@@ -37,13 +37,13 @@ _PATHS = o.argument("PATH...", nargs=-1, required=True)
 @o.command(
     dictionary,
     paths=_PATHS,
-    **reading.READING,
+    **o.READING,
     form=o.choice(("text", "json"), flags="--format"),
     on_error=o.ON_ERROR,
 )
 def stats(options: SimpleNamespace) -> None:
     """Count concepts, names, ambiguous names, old ids, depth, cycles."""
-    dictionary, lending = reading.read_and_lend(options.paths, options)
+    dictionary, lending = o.read_and_lend(options.paths, options)
     figures = inspection.stats(dictionary)
     with common.stdout():
         if options.form == "json":
@@ -73,11 +73,11 @@ def _shown(value: Any) -> str:
 @o.command(
     dictionary,
     paths=_PATHS,
-    dict_format=reading.FORMAT,
-    languages=reading.LANGUAGES,
-    sources=reading.SOURCES,
-    prefix=reading.PREFIX,
-    under=reading.UNDER,
+    dict_format=o.FORMAT,
+    languages=o.LANGUAGES,
+    sources=o.SOURCES,
+    prefix=o.PREFIX,
+    under=o.UNDER,
     output=o.OUTPUT,
     on_error=o.ON_ERROR,
 )
@@ -89,9 +89,9 @@ def convert(options: SimpleNamespace) -> None:
     filters["under"] = Part(options.under)
 
     def read(path: str) -> Iterator[Concept]:
-        path = reading.located(path)
-        if reading.is_saved(path):
-            saved = reading.read([path], SimpleNamespace(on_error=on_error))
+        path = o.located(path)
+        if o.is_saved(path):
+            saved = o.read_dictionary([path], SimpleNamespace(on_error=on_error))
             return map(saved.concept, range(len(saved)))
         concepts = readers.read(path, form or readers.detect(path), on_error=on_error, **filters)
         return (concept for concept in concepts if concept.names)
@@ -114,8 +114,8 @@ def lend(options: SimpleNamespace) -> None:
     A LENDER is a dictionary file, or a file of mappings (SSSOM). The table has a row for each name.
     """
     path, lenders = options.path, options.lenders
-    dictionary = reading.read([path], options)
-    dictionary, lending = reading.lent(dictionary, lenders, options.on_error)
+    dictionary = o.read_dictionary([path], options)
+    dictionary, lending = o.lent(dictionary, lenders, options.on_error)
     names = {i: dictionary.preferred_name(row) for row, i in enumerate(dictionary.ids)}
     with common.writing(options.output, [path, *lenders]) as file:
         write_row = row_writer(file)
@@ -125,7 +125,7 @@ def lend(options: SimpleNamespace) -> None:
             concepts = "|".join(ids), "|".join(names[identifier] for identifier in ids)
             lender = name.concept_id, considered.file, considered.outcome
             write_row((*concepts, name.text, name.kind, *lender))
-    reading.say_lent(lending)
+    o.say_lent(lending)
 
 
 @o.command(
@@ -138,7 +138,7 @@ def diff(options: SimpleNamespace) -> None:
     """Print which concepts, names, parents and ids came, went or moved from OLD to NEW, one change
     a line."""
     paths = options.old, options.new
-    before, after = (reading.read([path], options) for path in paths)
+    before, after = (o.read_dictionary([path], options) for path in paths)
     counts: Counter[str] = Counter()
     with common.stdout() as file:
         write_row = row_writer(file)
@@ -161,7 +161,7 @@ def search(options: SimpleNamespace) -> None:
     """Show the concepts with this id (also an old one), or with a name that fits this text, the
     best first; words may be begun, misspelt, or left out."""
     text, limit = options.text, options.k
-    dictionary = reading.read([options.path], options)
+    dictionary = o.read_dictionary([options.path], options)
     hits = lookup.search(dictionary, dictionary.table(normalize), normalize, text)
     rows = [hit.row for hit in itertools.islice(hits, limit + 1)]
     with common.stdout():

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import click
 
-from linker.cli import common, reading, settings
+from linker.cli import common
 from linker.cli import options as o
 from linker.io import persistence
 from linker.linking.linker import Linker
@@ -15,11 +15,11 @@ from linker.training.release import update
 
 @o.command(
     model=o.MODEL,
-    dicts=reading.DICTS,
-    **reading.READING,
+    dicts=o.DICTS,
+    **o.READING,
     mentions=o.several("Annotated mentions, such as corrections, which become names; repeatable."),
     mention_type=o.ANNOTATED_TYPE,
-    changes=settings.changes("How vectors are searched: index.kind=auto, exact or ivf."),
+    changes=o.changes("How vectors are searched: index.kind=auto, exact or ivf."),
     on_error=o.ON_ERROR,
     output=o.folder("Model folder to write. [default: that of --model]"),
 )
@@ -30,7 +30,7 @@ def index(options: SimpleNamespace) -> None:
     again. Without --dict and --mentions the vectors are indexed as --set says.
     """
     dicts, mentions = options.dicts, options.mentions
-    if not dicts and reading.given(options):
+    if not dicts and o.reading_options(options):
         raise click.UsageError("options of reading are for a dictionary; give --dict, too")
     if not (dicts or mentions or options.changes):
         raise click.UsageError("nothing to do; give --dict, --mentions or --set index.kind=ivf")
@@ -38,13 +38,13 @@ def index(options: SimpleNamespace) -> None:
         raise click.UsageError("the model is of the hub; name a folder to write with -o")
     output = options.output or options.model
     persistence.check_replaceable(output)  # before the work, not after it
-    changes = settings.of_group(options.changes, "index")
+    changes = o.of_group(options.changes, "index")
     linker = Linker.load(options.model)
-    index = settings.applied(linker.options, changes, "").index
-    dictionary = reading.read_and_say(dicts, options) if dicts else None
+    index = o.applied(linker.options, changes, "").index
+    dictionary = o.read_and_say(dicts, options) if dicts else None
     known = dictionary or linker.dictionary
     linker, what_changed = update(
-        linker, dictionary, reading.annotated(mentions, options, known), index=index
+        linker, dictionary, o.annotated(mentions, options, known), index=index
     )
     linker.save(output)
     if dicts or mentions:

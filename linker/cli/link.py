@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import click
 
-from linker.cli import common, machines
+from linker.cli import common
 from linker.cli import options as o
 from linker.errors import UsageError
 from linker.io import formats, outputs
@@ -68,7 +68,7 @@ def link(options: SimpleNamespace) -> None:
     INPUT may be a folder or a pattern such as "data/*.parquet": each file becomes one in the
     folder that -o names, where those that are there already are not made again.
     """
-    options.places = places = machines.chosen(options)
+    options.places = places = common.chosen(options)
     settings = o.picked(LinkSettings, options, within=o.picked(Selection, options))
     source, output = options.source, options.output
     if source == "-" and sys.stdin.isatty():
@@ -78,12 +78,12 @@ def link(options: SimpleNamespace) -> None:
     kind, form = settings.input_format, settings.form
     if _is_table(source, settings.column, kind):
         _link_table(options, settings)
-    elif places.engine == "ray" or form == "parquet" or machines.is_job(source, kind):
+    elif places.engine == "ray" or form == "parquet" or common.is_job(source, kind):
         if options.encoding is not None:
             raise click.UsageError("--encoding is for a file; the files of a job must be UTF-8")
         if not places.is_this_process:
-            machines.loaded(settings, places)  # what is wrong is said before any process is started
-        machines.run_job(source, output, link_files(settings), options.on_error, places)
+            common.loaded(settings, places)  # what is wrong is said before any process is started
+        common.run_job(source, output, link_files(settings), options.on_error, places)
     else:
         _link_file(options, settings)
 
@@ -103,10 +103,10 @@ def _link_file(options: SimpleNamespace, settings: LinkSettings) -> None:
     items = readers.read(content, kind, on_error=on_error, column=settings.column)
     if options.input_format == "auto":
         items = _of_list(content, settings, items)
-    linker = machines.loaded(settings, options.places)
+    linker = common.loaded(settings, options.places)
     items = linking.selectable(items, linker, source, on_error=on_error)
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
-    outcomes, _ = machines.write_linked(linker, settings, chunks, (source, output), options.places)
+    outcomes, _ = common.write_linked(linker, settings, chunks, (source, output), options.places)
     if not outcomes:
         common.say(
             "the documents have no marked mentions, which link wants; linker annotate finds them"
@@ -151,7 +151,7 @@ def _is_table(source: str, column: str | None, input_format: str) -> bool:
     """Whether a table is written back: a workbook, or a tsv or csv of which a column is named."""
     if tables.is_workbook(source):
         return True
-    if column is None or machines.is_job(source, input_format) or Path(source).is_dir():
+    if column is None or common.is_job(source, input_format) or Path(source).is_dir():
         return False
     if input_format != "auto":
         return input_format == "tsv"

@@ -1,4 +1,4 @@
-"""How commands declare their options, and the options that several commands share.
+"""How commands declare options, the options that several share, and what is read by them.
 
 `command` makes a command of click out of a function, which is given the values of its options as
 the attributes of a namespace. Each option is declared by `argument`, `option`, or what is made of
@@ -9,17 +9,25 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from linker.cli import common
-from linker.errors import Skip, UsageError, stop
+from linker.dictionary import Dictionary, lending
+from linker.dictionary.lending import Lending
+from linker.encoders import registry
+from linker.errors import LinkerError, OnError, Skip, UsageError, stop
 from linker.integrations import DEFAULT_MODEL, default_model
-from linker.io import formats
+from linker.io import dictionaries, formats, mentions, persistence
+from linker.io.files import read_text
+from linker.linking.options import LinkerOptions, changed, preset
+from linker.records import Document, Mention
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -100,6 +108,11 @@ def kind(text: str, metavar: str = "T") -> Any:
 def folder(text: str, **attributes: Any) -> Any:
     """The option --output of what writes a folder."""
     return option(text, "DIR", flags="-o --output", **attributes)
+
+
+def changes(text: str) -> Any:
+    """The option --set; of which groups, `of_group` says."""
+    return several(f"{text} Repeatable.", "GROUP.FIELD=VALUE", flags="--set")
 
 
 def picked(record: type[_Record], options: SimpleNamespace, /, **others: Any) -> _Record:
@@ -205,3 +218,220 @@ INPUT_FORMAT = choice(("auto", *formats.MENTIONS), "Format of the mentions.")
 ANNOTATED_TYPE = kind("Keep mentions that are annotated with this type, e.g. Disease.")
 DECISIONS = option("Decisions that win over the model; see linker review.", "FILE")
 WORKERS = number(None, "Processes that share the work. [default: 1; with Ray all that it has]")
+_DICTS = "Dictionary file or folder, or a name of `linker get`; may be given again."
+DICTS = several(_DICTS, flags="--dict")
+NEEDED_DICTS = several(_DICTS, flags="--dict", required=True)
+FORMAT = option("[default: recognised]", type=click.Choice([*formats.DICTIONARIES]))
+LANGUAGES = commas("Keep names in these languages, e.g. de,en. [default: en]")
+SOURCES = commas("UMLS and OMOP only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH.")
+PREFIX = option("Tables only: of ids that have none, e.g. SCTID.", "NAME")
+UNDER = commas("MeSH only: keep what is under these tree numbers or ids. [default: C,F03]")
+READING = {
+    "dict_format": FORMAT,
+    "hierarchy": option("Another dictionary file that lends its parents.", "PATH"),
+    "types": commas("Keep concepts of these semantic types, e.g. T047,T191."),
+    "namespaces": commas("Keep concepts with these id prefixes, e.g. MESH,OMIM."),
+    "languages": LANGUAGES,
+    "sources": SOURCES,
+    "prefix": PREFIX,
+    "under": UNDER,
+    "lend": several("Another dictionary, or mappings (SSSOM), that lends names; repeatable."),
+}
+PRESET = option(
+    "default, or paper- and one of: biosyn, bcnh, dan, dan-higher, fewshot, bne, bne-words.",
+    "NAME",
+    default="default",
+)
+CHANGES = changes("One option, e.g. training.epochs=3, or a TOML file of options.")
+
+
+# ------------------------------------------------------------------------ dictionaries and mentions
+
+
+def reading_options(options: SimpleNamespace) -> dict[str, Any]:
+    """The options of `READING` that were given to a command."""
+    return {name: value for name in READING if (value := getattr(options, name, None))}
+
+
+def read_dictionary(paths: Sequence[str], options: SimpleNamespace) -> Dictionary:
+    """Read files into one dictionary, or load one saved folder of a dictionary or model.
+
+    Args:
+        paths: the files, or the folder.
+        options: of the command: those of `READING` and on_error, as far as it has them.
+    """
+    return read_and_lend(paths, options)[0]
+
+
+def read_and_lend(paths: Sequence[str], options: SimpleNamespace) -> tuple[Dictionary, Lending]:
+    """Like `read_dictionary`, with the account of the names that --lend lends."""
+    on_error = getattr(options, "on_error", stop)
+    dictionary = _read(paths, reading_options(options), on_error)
+    return lent(dictionary, getattr(options, "lend", None) or (), on_error)
+
+
+def read_and_say(paths: Sequence[str], options: SimpleNamespace) -> Dictionary:
+    """Like `read_dictionary`, and say what the dictionary holds and which names are lent to it."""
+    dictionary, lending = read_and_lend(paths, options)
+    for source in dictionary.sources:
+        release = f", {source.release}" if source.release else ""
+        concepts = f"{source.concepts:,} concepts"
+        common.say(f"dictionary: {source.file} ({source.format}{release}): {concepts}")
+    say_lent(lending)
+    return dictionary
+
+
+def _read(paths: Sequence[str], chosen: dict[str, Any], on_error: OnError) -> Dictionary:
+    """The dictionary without lent names."""
+    paths = [located(path) for path in paths]
+    if len(paths) == 1 and is_saved(paths[0]):
+        if chosen:
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in chosen)
+            raise LinkerError(
+                f"{paths[0]}: is a saved dictionary; "
+                f"{names} can be chosen only where its files are read, leave it out"
+            )
+        model = (Path(paths[0]) / "dictionary").is_dir()
+        kind, part = ("model", "dictionary") if model else ("dictionary", "")
+        return persistence.load(paths[0], kind, lambda folder, _: Dictionary.open(folder / part))
+    of_files = {name: value for name, value in chosen.items() if name != "lend"}
+    format = of_files.pop("dict_format", None)
+    if "hierarchy" in of_files:
+        of_files["hierarchy"] = located(of_files["hierarchy"])
+    return Dictionary.read(*paths, format=format, on_error=on_error, **of_files)
+
+
+def lent(
+    dictionary: Dictionary, paths: Sequence[str], on_error: OnError
+) -> tuple[Dictionary, Lending]:
+    """Lend names of files to a dictionary; nothing changes where there are none."""
+    if not paths:
+        return dictionary, lending.Lending()
+    lenders = [lending.read(located(path), on_error=on_error) for path in paths]
+    account = lending.consider(dictionary.columns, dictionary.sources, lenders)
+    return dictionary.with_lent_names(account), account
+
+
+def say_lent(lending: Lending) -> None:
+    """Say how many names each file lends."""
+    for report in lending.lenders:
+        common.say(f"names lent by {report.source.file}: {report.summary()}")
+
+
+def located(path: str) -> str:
+    """The path of a dictionary that may be given by its name; see `linker get`."""
+    return str(dictionaries.located(path, progress=common.has_bars()))
+
+
+def is_saved(path: str) -> bool:
+    """Whether a path is a folder that linker saved."""
+    return (Path(path) / persistence.MANIFEST).is_file()
+
+
+def annotated(
+    paths: Iterable[str], options: SimpleNamespace, dictionary: Dictionary
+) -> list[Document | Mention]:
+    """Read files, each of which must hold annotated mentions.
+
+    Args:
+        paths: of the files.
+        options: of the command: mention_type and on_error.
+        dictionary: which the ids are of.
+    """
+    kind, on_error = options.mention_type, options.on_error
+    items: list[Document | Mention] = []
+    for path in paths:
+        read = mentions.read(path, type=kind, on_error=on_error, identify=dictionary.identify)
+        of_file = list(read)
+        if all(mention.gold is None for mention, _ in mentions.flatten(of_file)):
+            raise LinkerError(
+                f"{path}: holds no annotated mentions; give a file with gold ids, "
+                "e.g. a table with the columns mention and id"
+            )
+        items += of_file
+    return items
+
+
+# ---------------------------------------------------------------------------- options of a training
+
+
+Values = Mapping[str, Mapping[str, Any]]
+"""Group -> field -> value."""
+
+
+def training_options(preset_name: str, values: Values, encoder: str = "") -> LinkerOptions:
+    """Read the options of a training.
+
+    Args:
+        preset_name: where to start; `default` means the defaults of the encoder.
+        values: what changes them.
+        encoder: its name in the registry; empty where none is trained.
+
+    Raises:
+        click.UsageError: there is no such preset or option, or a value does not fit.
+        LinkerError: a package is missing.
+    """
+    if encoder:
+        registry.load(encoder)  # so that a missing package is no error of the preset
+    try:
+        options = preset(preset_name, encoder)
+    except LinkerError as error:
+        raise click.UsageError(f"--preset {preset_name}: {error}") from None
+    return applied(options, values, encoder)
+
+
+def applied(options: LinkerOptions, values: Values, encoder: str) -> LinkerOptions:
+    """Change options by what was typed; what does not fit is a mistake of the command line."""
+    try:
+        return changed(options, values, encoder)
+    except LinkerError as error:
+        raise click.UsageError(f"--set: {error}") from None
+
+
+def values_of(changes: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The values of --set options; of two values of an option the last counts.
+
+    Raises:
+        click.UsageError: one is neither GROUP.FIELD=VALUE nor a file.
+        LinkerError: a file cannot be read, or holds no options.
+    """
+    values: dict[str, dict[str, Any]] = {}
+    for change in changes:
+        if change.endswith(".toml"):
+            for group, of_file in _toml(change).items():
+                values.setdefault(group, {}).update(of_file)
+            continue
+        name, equals, value = change.partition("=")
+        group, dot, field = name.partition(".")
+        if not (equals and dot):
+            raise click.UsageError(
+                f"--set {change}: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3, "
+                "or a file FILE.toml"
+            )
+        values.setdefault(group.strip(), {})[field.strip()] = value.strip()
+    return values
+
+
+def of_group(changes: Iterable[str], group: str) -> Values:
+    """The values of --set where only one group of options means something."""
+    values = values_of(changes)
+    if others := [name for name in values if name != group]:
+        raise click.UsageError(f"--set {others[0]}: only options {group}.FIELD can be set here")
+    return values
+
+
+def _toml(path: str) -> dict[str, dict[str, Any]]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        values = tomllib.loads(read_text(path))
+        if wrong := [name for name, value in values.items() if not isinstance(value, dict)]:
+            raise ValueError(f"{wrong[0]} stands in no table")
+        return values
+    # a recursion error comes of thousands of brackets
+    except (ValueError, RecursionError) as error:
+        raise LinkerError(
+            f"{path}: not TOML: {error}; expected tables such as [sparse] with ngram_max = 3"
+        ) from None

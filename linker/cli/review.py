@@ -12,9 +12,9 @@ from typing import Any, TextIO
 
 import click
 
-from linker.cli import common, projects, reading
+from linker.cli import common, projects
 from linker.cli import options as o
-from linker.cli.check import check
+from linker.cli.evaluate import check
 from linker.desk.decisions import exchange
 from linker.desk.decisions.store import identified, releases, replaced
 from linker.desk.projects import learning
@@ -83,7 +83,7 @@ def import_(options: SimpleNamespace) -> None:
 
 def _take(path: str, options: SimpleNamespace) -> None:
     """Store the decisions of a file."""
-    dictionary = reading.read([options.model], options)
+    dictionary = o.read_dictionary([options.model], options)
     fingerprint, release = model_hash(options.model), releases(dictionary)
 
     def check(d: Decision) -> Decision:
@@ -129,7 +129,7 @@ def export(options: SimpleNamespace) -> None:
     if options.project:
         projects.export(options, form)
         return
-    dictionary = reading.read([options.model], options) if form == "sssom" else None
+    dictionary = o.read_dictionary([options.model], options) if form == "sssom" else None
     with projects.opened(options, read_only=True) as store:
         rows, path = store.list(), str(store.path)
         with common.writing(options.output, [path]) as file:
@@ -164,10 +164,10 @@ def list_(options: SimpleNamespace) -> None:
         who = options.reviewer
         rows = [d for d in every if who is None or person(who) == person(d.reviewer)]
         if options.dictionary:
-            _write_changed(rows, reading.read([options.dictionary], options), file)
+            _write_changed(rows, o.read_dictionary([options.dictionary], options), file)
             return
         if options.conflicts:
-            dictionary = reading.read([options.model], options)
+            dictionary = o.read_dictionary([options.model], options)
             disputed = conflicts(in_force(every, dictionary))
             ids = {decision.id for of_place in disputed for decision in of_place}
             rows = [decision for decision in rows if decision.id in ids]

@@ -1,20 +1,23 @@
-"""linker serve: the service over HTTP, with its page."""
+"""linker serve and mcp: the service over HTTP with its page, and tools for assistants."""
 
 from __future__ import annotations
 
 import json
 import logging
+import socket
 from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
 
 import click
 
-from linker.cli import common, settings
+from linker.cli import common
 from linker.cli import options as o
-from linker.desk.service.settings import Limits, Settings, own_names, read_keys
+from linker.desk.service.settings import Limits, Settings, is_loopback, own_names, read_keys
 from linker.errors import LinkerError, needing
 from linker.io.fields import replaced
+from linker.linking.decided import Decided
+from linker.linking.linker import Linker
 
 
 class _Json(logging.Formatter):
@@ -46,7 +49,7 @@ class _Json(logging.Formatter):
     ),
     log_format=o.choice(("text", "json"), "json: an object of JSON on each line."),
     device=o.DEVICE,
-    set=settings.changes("A limit, e.g. limits.body=8000000."),
+    set=o.changes("A limit, e.g. limits.body=8000000."),
 )
 def serve(options: SimpleNamespace) -> None:
     """Answer over HTTP, with a page to link and decide on.
@@ -66,14 +69,14 @@ def serve(options: SimpleNamespace) -> None:
         from linker.desk.service.state import Service
         from linker.integrations import label_studio
     host, port = options.host, options.port
-    changes = settings.of_group(options.set, "limits")
+    changes = o.of_group(options.set, "limits")
     try:
         limits = replaced(Limits(), "limits", changes.get("limits", {}))
     except LinkerError as error:
         raise click.UsageError(f"--set: {error}") from None
     keys = read_keys(options.api_key_file) if options.api_key_file else ()
     names = own_names(host)
-    common.check_free(host, port, bool(keys))
+    _check_free(host, port, bool(keys))
     decisions = None
     if options.decisions != "none":
         decisions = options.decisions or common.decisions_file(options.model)
@@ -93,3 +96,55 @@ def serve(options: SimpleNamespace) -> None:
 
 
 serve.context_settings["auto_envvar_prefix"] = "LINKER_SERVE"
+
+
+@o.command(
+    model=o.MODEL,
+    decisions=o.DECISIONS,
+    host=o.option("With --port: address to listen on.", default="127.0.0.1"),
+    port=o.option("Serve at http://HOST:PORT/mcp, not on standard input and output.", type=int),
+)
+def mcp(options: SimpleNamespace) -> None:
+    """Offer tools to an assistant.
+
+    It speaks the Model Context Protocol (MCP). An assistant starts it by itself; tell it the
+    command: linker mcp --model DIR. Its tools link mentions, find them in texts, look concepts up
+    and check labels.
+    """
+    from linker.integrations.mcp import server
+
+    host, port = options.host, options.port
+    if port is not None:
+        _check_free(host, port)
+    linker = Linker.load(options.model)
+    tools = server(linker, Decided.of_file(options.decisions, linker))
+    if port is None:
+        tools.run("stdio")
+        return
+    common.say(f"serving at http://{host}:{port}/mcp")
+    tools.run("streamable-http", host=host, port=port, stateless_http=True)
+
+
+def _check_free(host: str, port: int, is_guarded: bool = False) -> None:
+    """Check, before the model is loaded, that the port can be listened on; warn of who reaches it.
+
+    Args:
+        is_guarded: whether those who reach it need a key.
+
+    Raises:
+        LinkerError: something else listens, or this user may not.
+    """
+    if not is_guarded and not is_loopback(host):
+        logging.getLogger("linker").warning(
+            "--host %s is reached from other computers, whose users may ask and decide without a "
+            "key; let a proxy ask for one, or give linker serve --api-key-file",
+            host,
+        )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        socket.create_server((host, port), family=family).close()
+    except OSError as error:
+        raise LinkerError(
+            f"port {port} of {host} cannot be listened on: {error.strerror}; "
+            "stop what uses it, or choose another --port (0: any that is free)"
+        ) from None

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
-from linker.cli import common, reading, settings
+from tqdm import tqdm
+
+from linker.cli import common
 from linker.cli import options as o
-from linker.cli.progress import TrainingReporter
 from linker.encoders.words import WordVectors
 from linker.errors import UsageError
 from linker.evaluation import protocols, report
 from linker.integrations import DEFAULT_MODEL
 from linker.io import persistence
 from linker.linking.linker import Linker
-from linker.records import Document, Mention
+from linker.records import Activity, Document, Mention
 from linker.text.spelling import read as read_spelling
 from linker.training import pipeline, plan
 from linker.training.plan import (
@@ -28,8 +32,8 @@ from linker.training.plan import (
 
 
 @o.command(
-    dicts=reading.NEEDED_DICTS,
-    **reading.READING,
+    dicts=o.NEEDED_DICTS,
+    **o.READING,
     mentions=o.several("Annotated mentions: they become names, and train a dense encoder."),
     mention_type=o.ANNOTATED_TYPE,
     dev=o.option("Annotated mentions to report accuracy on, and choose the best epoch by.", "PATH"),
@@ -37,8 +41,8 @@ from linker.training.plan import (
     encoder=o.option("One of `linker model encoders`. [default: static]", "NAME"),
     model_name=o.option("Transformer to start from; implies --encoder transformer.", "NAME"),
     words=o.option("Word vectors, for dan and its kind. [default: trained on the names]", "PATH"),
-    preset=settings.PRESET,
-    changes=settings.CHANGES,
+    preset=o.PRESET,
+    changes=o.CHANGES,
     device=o.option("Where a dense encoder is trained.", "auto|cpu|cuda"),
     resume=o.flag("Go on with an interrupted training of the same --output."),
     spelling=o.option("A list of wrong||right words, applied to names and mentions.", "PATH"),
@@ -57,10 +61,10 @@ def train(options: SimpleNamespace) -> None:
     checkpoints = Path(f"{Path(output).absolute()}.training")
     if plan.is_trained:
         check_folder(checkpoints, options.resume)
-    dictionary = reading.read_and_say(options.dicts, options)
+    dictionary = o.read_and_say(options.dicts, options)
     common.say(f"encoder: {plan.encoder}" + (plan.device and f", trained on {plan.device}"))
-    examples = reading.annotated(options.mentions, options, dictionary)
-    held_out = reading.annotated([dev] if dev else [], options, dictionary)
+    examples = o.annotated(options.mentions, options, dictionary)
+    held_out = o.annotated([dev] if dev else [], options, dictionary)
     if options.words:
         plan = dataclasses.replace(plan, words=WordVectors.read(options.words))
     reporter = TrainingReporter()
@@ -102,7 +106,7 @@ def _plan(options: SimpleNamespace) -> TrainingPlan:
     made = plan.make(
         encoder,
         preset_name=options.preset,
-        options=partial(settings.read, options.preset, settings.values_of(changes)),
+        options=partial(o.training_options, options.preset, o.values_of(changes)),
         changes=[change for change in changes if not change.endswith(".toml")],
         has_words=options.words is not None,
         corrections=read_spelling(path, options.on_error) if path else {},
@@ -119,3 +123,45 @@ def _report(linker: Linker, dev: list[Document | Mention]) -> None:
         kept = f", with the weights of epoch {linker.best_epoch}" if linker.best_epoch else ""
         table = report.table(report.summary(outcomes, (1, 5, 10, 20), linker))
         common.say(f"development mentions, protocol strict{kept}:\n{table}")
+
+
+class TrainingReporter:
+    """Reports each epoch once, and how far long work is: by a bar, or a line of it each minute."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._epochs: set[tuple[str, int]] = set()  # those that were reported
+
+    def __call__(self, record: Mapping[str, Any]) -> None:
+        """Report the record of an epoch; those of an alignment come again with the refit."""
+        epoch = record["phase"], record["epoch"]
+        if epoch not in self._epochs:
+            self._epochs.add(epoch)
+            self.close()
+            numbers = [f"{n.replace('_', ' ')} {v:.4f}" for n, v in [*record.items()][2:]]
+            common.say(f"{epoch[0]}, epoch {epoch[1]}: {', '.join(numbers)}")
+
+    def on_activity(self, part: Activity) -> None:
+        """Report how far a part is."""
+        share = round(100 * (part.share or 0))
+        if self._bar is None or self._bar.desc != part.what:
+            self.close()
+            pause = 0.1 if sys.stderr.isatty() else 60  # seconds
+            self._bar = tqdm(
+                desc=part.what,
+                total=None if part.share is None else 100,
+                delay=pause,
+                mininterval=pause,
+                miniters=0,
+                leave=False,
+                disable=common.is_quiet(),
+                file=sys.stderr,
+            )
+        self._bar.set_postfix_str(part.at, refresh=False)
+        self._bar.update(share - self._bar.n)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None

@@ -6,13 +6,9 @@ from types import SimpleNamespace
 
 import click
 
-from linker.cli import (
-    common,
-    progress,
-    reading,
-    settings,
-)
+from linker.cli import common
 from linker.cli import options as o
+from linker.cli.train import TrainingReporter
 from linker.encoders.words import (
     FREQUENT,
     WordVectors,
@@ -39,10 +35,10 @@ _OUTPUT = o.folder("Folder to write.", required=True)
 @o.command(
     words,
     texts=o.argument("TEXT...", nargs=-1, required=True),
-    dicts=reading.DICTS,
-    **reading.READING,
-    preset=settings.PRESET,
-    changes=settings.CHANGES,
+    dicts=o.DICTS,
+    **o.READING,
+    preset=o.PRESET,
+    changes=o.CHANGES,
     on_error=o.ON_ERROR,
     output=_OUTPUT,
 )
@@ -52,16 +48,16 @@ def train(options: SimpleNamespace) -> None:
     The names of a dictionary are text too. With --set words.tokens=concepts its names and concepts
     that stand in the texts get vectors of their own.
     """
-    dicts, changes = options.dicts, settings.of_group(options.changes, "words")
-    chosen = settings.read(options.preset, changes).words
+    dicts, changes = options.dicts, o.of_group(options.changes, "words")
+    chosen = o.training_options(options.preset, changes).words
     if chosen.tokens != "words" and not dicts:
         raise click.UsageError(
             f"--set words.tokens={chosen.tokens} finds names of a dictionary in the texts; "
             "name it with --dict"
         )
     persistence.check_replaceable(options.output)
-    dictionary = reading.read(dicts, options) if dicts else None
-    reporter = progress.TrainingReporter()
+    dictionary = o.read_dictionary(dicts, options) if dicts else None
+    reporter = TrainingReporter()
     sentences = list(read_texts(options.texts, options.on_error))
     if dictionary is not None:
         names = dictionary_names(dictionary)
@@ -76,8 +72,8 @@ def train(options: SimpleNamespace) -> None:
 @o.command(
     words,
     file=o.argument("FILE"),
-    dicts=reading.DICTS,
-    **reading.READING,
+    dicts=o.DICTS,
+    **o.READING,
     on_error=o.ON_ERROR,
     output=_OUTPUT,
 )
@@ -88,7 +84,7 @@ def convert(options: SimpleNamespace) -> None:
     With --dict only the words of its names and the 20,000 first of the file are kept.
     """
     persistence.check_replaceable(options.output)
-    dictionary = reading.read(options.dicts, options) if options.dicts else None
+    dictionary = o.read_dictionary(options.dicts, options) if options.dicts else None
     vectors = WordVectors.read(options.file)
     if dictionary is not None:
         vectors = vectors.pruned(dictionary.names, FREQUENT)

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from linker import Dictionary
-from linker.cli import commands
+from linker import Dictionary, cli
 from linker.training import pipeline
 
 HEADER = "# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n"
@@ -52,12 +51,12 @@ def run(
     def call(*args: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["linker", *map(str, args)])
         root, handler = logging.getLogger(), logging.StreamHandler()
-        handler.setFormatter(commands._Formatter("linker: %(message)s"))
+        handler.setFormatter(cli.Formatter("linker: %(message)s"))
         root.addHandler(handler)
         root.setLevel(logging.WARNING)
         capsys.readouterr()
         try:
-            code = commands.run()
+            code = cli.run()
         finally:
             root.removeHandler(handler)
             root.setLevel(logging.WARNING)

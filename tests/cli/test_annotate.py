@@ -110,15 +110,6 @@ def test_json_lines_hold_texts(annotate: Run, run: Run, tmp_path: Path) -> None:
     assert "holds mentions, such as 'gout', and no texts" in result.err
 
 
-def test_bad_texts_of_a_folder_are_skipped(annotate: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"gout \x81")  # neither UTF-8 nor windows-1252
-    (tmp_path / "b.txt").write_bytes(b"gout")
-    assert annotate(tmp_path).code == 1
-    result = annotate(tmp_path, "--on-error", "skip")
-    assert (result.code, places(result.out)) == (0, [("b", "0-4", "gout")])
-    assert "1 bad record was skipped" in result.err
-
-
 def test_evaluate_by_document(run: Run, trained: Path, sample: Path, tmp_path: Path) -> None:
     marked = sample.with_name("sample_documents.pubtator.txt")
     options = ("--model", trained, "--protocol", "document")

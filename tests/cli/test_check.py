@@ -78,15 +78,6 @@ def test_ids_that_look_like_others(run: Run, tmp_path: Path) -> None:
     assert (metrics["n"], metrics["acc"]["1"]) == (3, 1.0)
 
 
-def test_a_label_that_is_no_name(run: Run, model: Path, tmp_path: Path) -> None:
-    path = tmp_path / "p.csv"
-    path.write_text("a,b\nX:1,zzz qqq\n")
-    result = run("review", "check", path, "--model", model, "--column", "a,2")
-    assert result.out.splitlines()[1].startswith("X:1,zzz qqq,unsure,X:1")
-    result = run("review", "check", path, "--model", model)
-    assert (result.code, "--column" in result.err) == (1, True)
-
-
 def test_a_side_of_mappings(run: Run, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "m.sssom.tsv"
     path.write_text(
@@ -108,16 +99,6 @@ def test_a_side_of_mappings(run: Run, model: Path, tmp_path: Path) -> None:
     assert run("review", "check", path, "--model", model, "--column", "object_id").code == 2
 
 
-def test_a_table_in_an_encoding_that_is_named(run: Run, trained: Path, tmp_path: Path) -> None:
-    path, out = tmp_path / "t.csv", tmp_path / "o.csv"
-    link = ("link", path, "--model", trained, "--column", "Krankheit", "-o", out)
-    path.write_bytes("Krankheit;Ort\r\nA-T;Köln\r\n".encode("windows-1252"))
-    assert run(*link).code == 1
-    path.write_bytes("Krankheit;Ort\r\nA-T;Ростов\r\n".encode("windows-1251"))
-    assert run(*link, "--encoding", "windows-1251").code == 0
-    assert "A-T;Ростов;MESH:D001260" in out.read_text("utf-8-sig")
-
-
 def test_link_keeps_the_table(run: Run, trained: Path, tmp_path: Path) -> None:
     path, out = tmp_path / "t.csv", tmp_path / "o.csv"
     path.write_text('name,disease\n=1,"breast, and ovarian cancer"\n2,\n3,Louis-Bar syndrome\n')
@@ -134,22 +115,6 @@ def test_link_keeps_the_table(run: Run, trained: Path, tmp_path: Path) -> None:
     assert run("link", path, "--model", trained, "--column", "disease", "-o", path).code == 1
     wrong = run("link", path, "--model", trained, "--column", "disease", "--format", "jsonl")
     assert (wrong.code, "leave out --format" in wrong.err) == (2, True)
-
-
-def test_options_that_a_table_follows(run: Run, trained: Path, tmp_path: Path) -> None:
-    path = tmp_path / "t.tsv"
-    path.write_text("disease\tn\ngout\t1\nbreast cancer\t2\n" + "x" * 1001 + "\t3\n")
-    link = ("link", path, "--model", trained, "--column", "disease")
-    plain = run(*link)
-    told = "1 cell of more than 1,000 characters stayed without an answer, the first in row 4"
-    assert plain.err == f"3 rows: 2 linked, 0 unsure, 0 no concept, 1 empty\n{told}\n"
-    assert plain.out.splitlines()[3] == "x" * 1001 + "\t3" + "\t" * 7
-    same = ("--batch-size", 1, "--input-format", "tsv")
-    assert run(*link, *same).out == plain.out
-    lines = plain.out.splitlines()
-    assert lines[2].split("\t")[2] == "MESH:D001943"
-    for limit in (("--min-score", 2), ("--not-under", "MESH:D001943"), ("--threshold", 1)):
-        assert run(*link, *limit).out.splitlines()[2].split("\t")[2] != "MESH:D001943"
 
 
 def test_rows_of_a_table_that_are_bad_are_skipped_where_that_is_asked_for(

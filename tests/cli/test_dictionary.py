@@ -119,24 +119,6 @@ def test_search(run: Run, old: Path, sample: Path) -> None:
     assert run("dictionary", "search", old, "gout") == (0, "", nothing)
 
 
-def test_convert_gives_the_training_names_of_a_model(
-    run: Run, sample: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "m.tsv").write_text(
-        "sugar trouble\tD003924\nsugar ills\tD003924\nasthma\tD001249\n"
-    )
-    files = ("--mentions", tmp_path / "m.tsv", "-o", tmp_path / "model")
-    assert run("train", "--dict", sample, *files).code == 0
-    result = run("dictionary", "convert", tmp_path / "model")
-    assert (result.code, result.err) == (0, "")
-    header, *lines = (line.split("\t") for line in result.out.splitlines())
-    table = {line[header.index("id")]: dict(zip(header, line, strict=True)) for line in lines}
-    assert len(table) == len(Dictionary.read(sample))
-    assert table["MESH:D003924"]["training"] == "sugar trouble|sugar ills"
-    assert {i for i, row in table.items() if row["training"]} <= {"MESH:D003924", "MESH:D001249"}
-    assert table["MESH:D001249"]["name"] == "Asthma"
-
-
 def test_a_part_of_mesh(run: Run, tmp_path: Path) -> None:
     def record(identifier: str, tree: str) -> str:
         name = f"<DescriptorName><String>{tree} disease</String></DescriptorName>"

@@ -104,19 +104,6 @@ def test_our_own_predictions_are_judged_as_the_model_is(
         assert rows(alone.out) == {k: v for k, v in expected if not k.startswith(only_with_model)}
 
 
-def test_types(evaluate: Run, tmp_path: Path) -> None:
-    path = tmp_path / "d.txt"
-    text = "1|t|Asthma and aspirin\n1|a|\n1\t0\t6\tAsthma\tDisease\tD001249\n1\t11\t18\taspirin\tChemical\tD001241\n"
-    path.write_text(text)
-    result = evaluate(path, "--type", "Disease", "-k", "1")
-    assert (rows(result.out)["all"][:2], result.err) == (["1", "1.0000"], "")
-    result = evaluate(path, "-k", "1")
-    assert rows(result.out)["all"][:2] == ["2", "0.5000"]  # the sample has no drugs
-    assert "does not have 1 of the 2 annotated ids" in result.err
-    path.write_text(text.replace("D001241", "D001249"))
-    assert evaluate(path).err == ""
-
-
 def test_selections(evaluate: Run, tmp_path: Path) -> None:
     path = tmp_path / "gold.jsonl"
     path.write_text(
@@ -142,17 +129,6 @@ def test_selections(evaluate: Run, tmp_path: Path) -> None:
     assert selection == [None, ["D061325"], None, ["mesh"]]
     result = evaluate(path, "--namespaces", "omim")
     assert "the model does not have 2 of the 2 annotated ids" in result.err
-
-
-def test_a_threshold_withholds_answers_with_a_lower_confidence(
-    evaluate: Run, tmp_path: Path
-) -> None:
-    path = tmp_path / "gold.tsv"
-    path.write_text("breast cancer\tD001943\na cup of tea\t-1\n")
-    # at 1 nothing is returned
-    for threshold, accuracy in (("0", "0.5000"), ("0.5", "1.0000"), ("1", "0.5000")):
-        result = evaluate(path, "-k", "1", "--threshold", threshold)
-        assert (result.code, rows(result.out)["all"][:2]) == (0, ["2", accuracy])
 
 
 @pytest.mark.data

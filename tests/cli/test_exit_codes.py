@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import resource
@@ -16,9 +15,7 @@ from typing import Any
 
 import pytest
 
-from linker import Linker
-from linker.cli import commands
-from linker.training import pipeline
+from linker import cli
 
 from .conftest import contents, typed
 
@@ -52,22 +49,6 @@ def test_help_shows_the_commands(run: Run) -> None:
         assert result.out.startswith(f"Usage: linker {command} ")
 
 
-def test_verbose_says_what_linker_does_and_not_what_others_do(
-    run: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    train = pipeline.run
-
-    def chatty(*args: object, **others: object) -> Linker:
-        logging.getLogger("other").info("a library speaks")
-        return train(*args, **others)
-
-    monkeypatch.setattr(pipeline, "run", chatty)
-    common = ("train", "--dict", sample, "-o", tmp_path / "new")
-    said = run(*common, "-v").err
-    assert ("training mentions: 0" in said, "a library speaks" in said) == (True, False)
-    assert "training mentions" not in run(*common).err
-
-
 def test_quiet_is_silent(run: Run, sample: Path, mentions: Path, tmp_path: Path) -> None:
     assert run("train", "--dict", sample, "-o", tmp_path / "new", "-q") == (0, "", "")
     with mentions.open("a") as file:
@@ -77,13 +58,6 @@ def test_quiet_is_silent(run: Run, sample: Path, mentions: Path, tmp_path: Path)
     result = run("link", tmp_path / "nowhere", "--model", tmp_path / "new", "-q")
     message = f"linker: {tmp_path / 'nowhere'}: there is no such file; check the path\n"
     assert result == (1, "", message)
-
-
-def test_debug_shows_the_traceback(run: Run, trained: Path, tmp_path: Path) -> None:
-    result = run("link", tmp_path / "nowhere", "--model", trained, "--debug")
-    assert result.code == 1
-    assert "Traceback (most recent call last):" in result.err
-    assert result.err.endswith("nowhere: there is no such file; check the path\n")
 
 
 @pytest.mark.parametrize(
@@ -106,25 +80,14 @@ def test_failures_of_other_kinds_are_one_sentence(
     def fail(**_: object) -> None:
         raise error
 
-    monkeypatch.setattr(commands.cli, "main", fail)
+    monkeypatch.setattr(cli.cli, "main", fail)
     monkeypatch.setattr(sys, "argv", ["linker"])
-    assert commands.run() == 1
+    assert cli.run() == 1
     said = capsys.readouterr().err
     assert (said.startswith(message), said.count("\n")) == (True, 1)
 
 
 # -------------------------------------------------------------------------------------------------------------- models
-
-
-def test_a_missing_model(
-    run: Run, mentions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    hint = "train one (linker train --dict FILE -o DIR) or name one with --model"
-    message = f"linker: linker-model: there is no model here (no config.json); {hint}\n"
-    for options in ((), ("--model", "linker-model")):
-        for command in ("link", "evaluate"):
-            assert run(command, mentions, *options) == (1, "", message)
 
 
 def test_a_model_with_one_byte_changed(run: Run, mentions: Path, model: Path) -> None:

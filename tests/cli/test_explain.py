@@ -34,17 +34,6 @@ def test_formats(run: Run, trained: Path, model: Linker, form: str, face: Any) -
     assert result.out.rstrip("\n") == expected.rstrip("\n")
 
 
-def test_a_text_defines_short_forms(run: Run, trained: Path, tmp_path: Path) -> None:
-    path = tmp_path / "text.txt"
-    path.write_text(TEXT)
-    result = run("explain", "FAP", "--document", path, "--model", trained, "--format", "json")
-    first, second, *_ = json.loads(result.out)["readings"]
-    assert first["lookups"][0]["text"] == "Familial adenomatous polyposis"
-    assert second["lookups"][0]["text"] == "Familial amyloid polyneuropathy"
-    start, end = second["expansions"][0]["span"]
-    assert TEXT[start:end] == "Familial amyloid polyneuropathy"
-
-
 def test_a_document_of_a_corpus_defines_short_forms(
     run: Run, trained: Path, tmp_path: Path, sample: Path
 ) -> None:
@@ -58,13 +47,6 @@ def test_a_document_of_a_corpus_defines_short_forms(
     result = run("explain", "A-T", "--document", documents, "--model", trained)
     assert result.code == 1
     assert "holds 3 documents; expected a text, or PubTator or BioC with one" in result.err
-
-
-def test_a_selection_filters(run: Run, trained: Path) -> None:
-    options = ("--model", trained, "--under", "MESH:D001943", "MESH:D007938")
-    result = run("explain", "leukemia", *options)
-    assert result.code == 0
-    assert "D007938 Leukemia cannot be answered here: it is not under MESH:D001943" in result.out
 
 
 def test_bytes_that_are_no_text_are_explained(trained: Path) -> None:

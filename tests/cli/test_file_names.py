@@ -69,16 +69,6 @@ def test_every_command_takes_any_name(
     assert run("dictionary", "diff", dictionary, converted).code == 0
 
 
-def test_a_message_is_one_line_whatever_the_name(
-    run: Run, sample: Path, tmp_path: Path, names: tuple[str, str]
-) -> None:
-    name, shown = names
-    stats, start = ("dictionary", "stats", tmp_path / name), f"linker: {tmp_path}/{shown}"
-    assert run(*stats).err == f"{start}: there is no such file; check the path\n"
-    (tmp_path / name).write_text("id\tname\n\tx\n")
-    assert run(*stats).err.startswith(f"{start}, line 2: the concept id is empty; ")
-
-
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8 in every locale")
 def test_names_that_the_locale_does_not_know(process: Run, sample: Path, tmp_path: Path) -> None:
     given = {"env": os.environ | C, "cwd": tmp_path}

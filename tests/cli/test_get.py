@@ -25,14 +25,6 @@ def site(web: Any, sample: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return web
 
 
-def test_the_list_says_what_is_in_the_cache(site: Any, run: Callable[..., Result]) -> None:
-    lines = run("get").out.splitlines()
-    assert " ".join(lines[1].split()) == "medic 2 MB - MEDIC, the diseases of CTD"
-    assert lines[3].strip() == known.KNOWN["medic"].address
-    run("get", "medic")
-    assert run("get").out.splitlines()[1].split()[3] == "current"
-
-
 def test_get_shows_terms_and_size_first_then_what_changed(
     site: Any, sample: Path, tmp_path: Path, run: Callable[..., Result]
 ) -> None:
@@ -82,13 +74,6 @@ def test_without_a_network_one_sentence_says_the_address_and_what_to_do(
         f"open {known.KNOWN['medic'].page} in a browser, and save medic as {path}, "
         "or give its path in place of medic; or take --dict mesh\n"
     )
-
-
-def test_a_page_in_place_of_the_file_is_refused(site: Any, run: Callable[..., Result]) -> None:
-    site.pages["/medic"], site.kind = b"<html>Please log in</html>", "text/html"
-    result = run("dictionary", "stats", "medic")
-    assert result.code == 1
-    assert f"linker: {site.address}/medic: a page comes in its place" in result.err
 
 
 def test_a_dictionary_of_two_files_is_a_folder(

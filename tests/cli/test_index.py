@@ -100,15 +100,6 @@ def test_an_index_is_made_and_removed(run: Run, model: Path) -> None:
     assert not (model / "index").exists()
 
 
-def test_an_index_that_stands_is_kept(
-    run: Run, model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    assert run("index", "--model", model, "--set", "index.kind=ivf").code == 0
-    monkeypatch.setattr(ann, "build", None)  # it is not built again
-    Linker.load(model).save(tmp_path / "copy")
-    assert contents(model / "index") == contents(tmp_path / "copy" / "index")
-
-
 def test_a_low_recall_is_refused_and_the_model_stays(
     run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,18 +110,3 @@ def test_a_low_recall_is_refused_and_the_model_stays(
     assert "index.recall is 0.97" in result.err
     assert before == contents(model)
     assert [path.name for path in model.parent.iterdir()] == ["model"]
-
-
-def test_a_large_dictionary_gets_an_index_that_is_good_or_none(
-    run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ann, "LARGE", 46)
-    monkeypatch.setattr(ann, "recall", lambda *_: 0.5)
-    options = ["--set", "index.kind=auto"]
-    result = run("index", "--model", model, *options)
-    assert result.code == 0
-    assert "linker: the index finds 0." in result.err
-    assert "index.kind=exact: each mention is compared with all names" in result.err
-    assert not (model / "index").exists()
-    assert run("index", "--model", model, *options, "--set", "index.recall=0.01").code == 0
-    assert (model / "index").is_dir()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import os
@@ -68,28 +67,6 @@ def test_jsonl(link: Run, mentions: Path) -> None:
     assert (best["score"], best["dense_score"]) == (pytest.approx(1.0), None)
 
 
-def test_other_ids(link: Run, annotate: Run, mentions: Path, tmp_path: Path) -> None:
-    result = link(mentions, "-k", "1", "--also", "DOID,OMIM")
-    also = [row["also"] for row in rows(result.out)]
-    ids = "DOID:12704 oboInOwl:hasAlternativeId; OMIM:208900 oboInOwl:hasAlternativeId"
-    assert (also[2], also[3]) == (ids, "")
-    table = tmp_path / "t.csv"
-    table.write_text("no,name\n1,Louis-Bar syndrome\n2,\n3,breast and ovarian cancer\n")
-    text = link(table, "--column", "name", "--also", "OMIM").out
-    cells = [line.split(",")[-1] for line in text.splitlines()]
-    assert cells[:3] == ["also", "OMIM:208900 oboInOwl:hasAlternativeId", ""]
-    text = tmp_path / "a.txt"
-    text.write_text("She had Louis-Bar syndrome.")
-    assert (
-        annotate(text, "--also", "OMIM")
-        .out.rstrip()
-        .endswith("\tOMIM:208900 oboInOwl:hasAlternativeId")
-    )
-    refused = link(mentions, "--also", "MONDO")
-    assert (refused.code, refused.out) == (1, "")
-    assert "no concept has a reference to 'MONDO', but to " in refused.err
-
-
 def test_pubtator_and_bioc(link: Run, documents: Path, tmp_path: Path) -> None:
     for form, reader in (("pubtator", pubtator), ("bioc", bioc)):
         assert link(documents, "--format", form, "-o", tmp_path / form).code == 0
@@ -127,19 +104,6 @@ def test_standard_input_and_the_model_of_the_environment(
     assert "\\u" not in result.out
 
 
-def test_a_reader_that_has_seen_enough_ends_it_quietly(trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "m.txt").write_text("".join(f"cancer {number}\n" for number in range(5000)))
-    command = [sys.executable, *typed("-m linker.cli link --model"), str(trained)]
-    command.append(str(tmp_path / "m.txt"))
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
-        assert child.stdout.readline().startswith(b"mention\tpart\t")
-        child.stdout.close()
-        assert child.stderr.read() == b""
-    assert child.returncode == 0
-
-
 def test_batches_of_one_are_answered_before_the_next_mention_is_sent(trained: Path) -> None:
     options = typed("-m linker.cli link - -k 1 --batch-size 1 --model")
     command = [sys.executable, *options, str(trained)]
@@ -160,20 +124,6 @@ def test_batches_of_one_are_answered_before_the_next_mention_is_sent(trained: Pa
     assert child.returncode == 0
     ids = [answer.split("\t")[2] for answer in answers]
     assert ids == ["concept_id", "MESH:D001943", "", "MESH:D001249"]
-
-
-def test_columns_of_a_table_are_those_of_the_input_format(link: Run, tmp_path: Path) -> None:
-    second = '{"mention": "a\\u0000\\"b", "document_id": "7", "spans": [[0, 4]]}'
-    (tmp_path / "m.jsonl").write_text(f'{{"mention": "gout"}}\n{second}\n')
-    assert link(tmp_path / "m.jsonl", "-k", "1", "-o", tmp_path / "out.tsv").code == 0
-    with open(tmp_path / "out.tsv", encoding="utf-8", newline="") as file:
-        head, first, second = csv.reader(file, "excel-tab")
-    assert head[-4:] == ["document_id", "spans", "rejected", "assertion"]
-    assert (first[0], first[-3:]) == ("gout", ["", "", ""])
-    assert (second[0], second[-4:-2]) == ('a "b', ["7", "0-4"])
-    again = link(tmp_path / "out.tsv", "-k", "1").out
-    assert [row["mention"] for row in rows(again)] == ["gout", 'a "b']
-    assert "document_id" not in again
 
 
 def answers(run: Run, *options: object) -> list[str]:
@@ -231,29 +181,3 @@ def test_a_mention_in_the_place_of_a_file(
     (tmp_path / "breast cancer").write_text("gout\n")
     result = link("breast cancer", "-k", "1")
     assert ([row["mention"] for row in rows(result.out)], result.err) == (["gout"], "")
-
-
-def test_tables_without_a_column_are_refused_in_pipes_and_jobs(
-    process: Run, link: Run, trained: Path, tmp_path: Path
-) -> None:
-    text = "id\tdiagnosis\n1\tgout\n"
-    options = ("--model", trained, "-k", "1")
-    result = process("link", "-", *options, input=text.encode())
-    assert (result.code, result.out) == (2, "")
-    assert "'id' (1), 'diagnosis' (gout); add --column diagnosis" in result.err
-    inverted = "".join(f"Neoplasms, {n}\n" for n in range(50))
-    result = process("link", "-", *options, input=inverted.encode())
-    assert [row["mention"] for row in rows(result.out)] == inverted.splitlines()
-    assert process("link", "-", *options, "--input-format", "txt", input=text.encode()).code == 0
-    (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "t.tsv").write_text(text)
-    result = link(tmp_path / "parts", "-o", tmp_path / "out")
-    assert result.code == 1
-    assert "'id' (1), 'diagnosis' (gout)" in result.err
-    gold = "breast cancer\tMESH:D001943, MESH:D010051\ngout\tD006073\n"
-    (tmp_path / "gold.tsv").write_text(gold)
-    result = link(tmp_path / "gold.tsv", "-k", "1")
-    assert [row["mention"] for row in rows(result.out)] == ["breast cancer", "gout"]
-    (tmp_path / "t.csv").write_text('id,diagnosis\n1,"gout\nacute"\n')
-    result = link(tmp_path / "t.csv")
-    assert (result.code, result.err.count("(gout acute)")) == (2, 1)

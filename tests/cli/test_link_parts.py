@@ -45,15 +45,6 @@ def test_workers_write_what_one_process_writes(
         assert run(*options, "--workers", "2") == expected
 
 
-def test_workers_annotate_as_one_process(run: Run, trained: Path, tmp_path: Path) -> None:
-    (folder := tmp_path / "texts").mkdir()
-    for i in range(3):
-        (folder / f"{i}.txt").write_text(f"Asthma and gout {i}.")
-    expected = run("annotate", folder, "--model", trained)
-    assert len(expected.out.splitlines()) == 7
-    assert run("annotate", folder, "--model", trained, "--workers", "2") == expected
-
-
 def children(pid: int) -> set[int]:
     """The processes that a process has spawned, without Python's tracker of resources."""
     found = set()
@@ -132,17 +123,6 @@ def test_a_folder_and_a_pattern(run: Run, trained: Path, inputs: Path, tmp_path:
     written = b"".join(sorted(path.read_bytes() for path in output.glob("part-*")))
     plain = [run("link", path, *options[:4]).out for path in inputs.iterdir()]
     assert written == "".join(sorted(plain)).encode()
-
-
-def test_jobs_that_are_refused(link: Run, inputs: Path, tmp_path: Path) -> None:
-    for options, message in (
-        (("-o", inputs / "out"), "is a file or in the input"),
-        (("--under", "D99"), "linker: D99 is not in the dictionary"),
-        (("--model", inputs), "in: there is no model here"),
-    ):
-        result = link(inputs, "-o", tmp_path / "out", *options)
-        assert (result.code, message in result.err) == (1, True), result.err
-    assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
 def test_parquet_in_and_out(link: Run, tmp_path: Path) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from linker import Dictionary
 from linker.training import pipeline
@@ -50,16 +48,3 @@ def test_ours(run: Run) -> None:
     result = run("model", "encoders")
     assert (result.code, result.err) == (0, "")
     assert "tfidf         Sparse: character n-gram TF-IDF; needs no download" in result.out
-
-
-def test_a_plug_in_that_cannot_be_loaded_says_why(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    values = {"bad": "os:Wrong", "theirs": "no_such_package.encoder:Encoder"}
-    own = "linker.encoders"
-    points = [importlib.metadata.EntryPoint(name, value, own) for name, value in values.items()]
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
-    result = run("model", "encoders")
-    assert (result.code, result.err) == (0, "")
-    assert "(encoder 'bad': os:Wrong cannot be imported" in result.out
-    assert "(encoder 'theirs': no_such_package.encoder:Encoder cannot be imported" in result.out

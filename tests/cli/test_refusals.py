@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from .conftest import write
+
 Run = Callable[..., Any]
 
 PREDICTIONS = "means nothing for predictions under --protocol strict; leave it out"
@@ -146,3 +148,26 @@ def test_a_command_line_is_refused_in_one_sentence(
     else:
         assert result.err.splitlines()[-1].startswith("linker: ")
     assert sorted(path for path in tmp_path.iterdir() if path.suffix != ".sqlite") == before
+
+
+def test_bad_mentions_leave_the_old_output(link: Run, tmp_path: Path) -> None:
+    path, out = tmp_path / "m.txt", tmp_path / "out.tsv"
+    path.write_text("1|t|Asthma in children\n1|a|None.\n1\t0\t5\tAsthma\tDisease\tD001249\n")
+    out.write_text("old\n")
+    result = link(path, "-o", out)
+    assert result.code == 1
+    assert f"linker: {path}, line 3: the text of document 1 at 0-5 is 'Asthm', not" in result.err
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["m.txt", "out.tsv"]
+    assert out.read_text() == "old\n"
+
+
+def test_bad_records_can_be_skipped_reported_and_counted(run: Run, tmp_path: Path) -> None:
+    bad = ["X:2\t\t", "X:1"]
+    path = write(tmp_path / "d.tsv", ["X:1\tasthma\twheezing disease", *bad])
+    assert run("train", "--dict", path, "-o", tmp_path / "model").code == 1
+    result = run("train", "--dict", path, "--on-error", "skip", "-o", tmp_path / "model")
+    assert result.code == 0
+    for line in (3, 4):
+        assert f"linker: skipped: {path}, line {line}: " in result.err
+    assert "2 bad records were skipped" in result.err
+    assert "1 concepts" in result.err

@@ -41,16 +41,6 @@ def test_decisions_are_beside_the_model_or_where_the_user_says(
     assert [s.store and s.store.path for s in started] == [beside, named, None]
 
 
-def test_a_place_that_cannot_be_written_is_named(
-    run: Run, trained: Path, tmp_path: Path, started: list[Any]
-) -> None:
-    place = tmp_path / "none" / "decisions.sqlite"
-    result = run("serve", "--port", 0, "--model", trained, "--decisions", place)
-    assert result.code == 1
-    assert str(place) in result.err
-    assert not started
-
-
 def test_a_port_in_use_is_told_before_the_model_is_loaded(run: Run, started: list[Any]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

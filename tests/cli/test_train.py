@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from linker import Linker
-from linker.encoders.static import WordPieces
-from linker.errors import LinkerError
 
 from .conftest import contents, rows, typed, write
 
@@ -94,16 +92,6 @@ def test_the_same_seed_makes_the_same_model(train: Run, sample: Path, model: Pat
 # ------------------------------------------------------------------------- annotated mentions
 
 
-def test_mentions_of_several_files_are_added(train: Run, model: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text("sugar trouble\tD003924\nnothing\t-1\n")
-    (tmp_path / "b.jsonl").write_text('{"mention": "breathing trouble", "gold": "D001249"}\n')
-    given = ("--mentions", tmp_path / "a.tsv", "--mentions", tmp_path / "b.jsonl")
-    assert train(*QUICK, *given).code == 0
-    linker = Linker.load(model)
-    assert "sugar trouble" in set(linker.dictionary.names)
-    assert linker.seen.mentions == {"sugar trouble", "nothing", "breathing trouble"}
-
-
 def test_development_mentions_are_reported_and_refitted_on_request(
     train: Run, model: Path, tmp_path: Path
 ) -> None:
@@ -115,18 +103,6 @@ def test_development_mentions_are_reported_and_refitted_on_request(
         assert "development mentions, protocol strict:" in said
         assert re.search(r"^all +2 +0\.5000 ", said, re.MULTILINE)  # before the refit
         assert Linker.load(model).seen.mentions == seen
-
-
-def test_mentions_of_another_vocabulary_are_an_error(
-    train: Run, model: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "m.tsv").write_text("a\tUMLS:C0011849\nb\tUMLS:C0004096\nnothing\t-1\n")
-    result = train("--mentions", tmp_path / "m.tsv")
-    assert result.code == 1
-    (tmp_path / "dev.tsv").write_text("seizure\tHP:0001250\n")
-    result = train("--dev", tmp_path / "dev.tsv")
-    assert (result.code, "development mentions: " in result.err) == (1, True)
-    assert not model.exists()
 
 
 # -------------------------------------------------------------------------------- the options
@@ -147,20 +123,6 @@ def test_options_come_from_the_preset_then_the_file_then_the_command_line(
     assert (found["normalize"]["greek"], found["normalize"]["punctuation"]) == (True, "ascii")
 
 
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
-        ("ngram_max: 3\n", 1),
-        ("[sparse]\nngram_max = " + "[" * 5000, 1),
-        ("[sparse]\nngram_max = 1\n", 2),
-        ("[sparse]\nngram_max = 0x" + "f" * 5000, 2),
-    ],
-)
-def test_a_broken_file_of_options(train: Run, tmp_path: Path, content: str, code: int) -> None:
-    (tmp_path / "o.toml").write_text(content)
-    assert train("--set", tmp_path / "o.toml").code == code
-
-
 # ----------------------------------------------------------------------------- the dictionary
 
 
@@ -175,17 +137,6 @@ def test_a_spelling_list_goes_into_the_model(
     (tmp_path / "s.txt").write_text("distrophy\n")
     result = train(*options)
     assert (result.code, "s.txt, line 1" in result.err) == (1, True)
-
-
-def test_the_dictionary_of_a_model_can_be_used_again(
-    train: Run, trained: Path, model: Path
-) -> None:
-    assert train(*QUICK, "--dict", trained).code == 0
-    old, new = (Linker.load(folder).dictionary.ids for folder in (trained, model))
-    assert list(old) == list(new)
-    result = train("--dict", trained, "--namespaces", "OMIM")
-    message = f"{trained}: is a saved dictionary; --namespaces can be chosen only where its files are read"
-    assert (result.code, message in result.err) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -205,12 +156,6 @@ def test_a_dictionary_in_another_script(
     assert result.code == 0
     assert re.search(r"(\d+) of \1 names have no word with a static vector", result.err)
     assert linked(run, model, f"{first} {codes[7]}")[0]["concept_id"] == "X:7"
-
-
-def test_a_dictionary_of_punctuation(train: Run, tmp_path: Path) -> None:
-    result = train("--dict", write(tmp_path / "d.tsv", ["X:1\t—\t?!"]))
-    message = "no name of the dictionary is left once normalised"
-    assert (result.code, message in result.err) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -239,17 +184,6 @@ def test_ten_names_are_trained_linked_explained_and_judged(
 
 
 # --------------------------------------------------------------------------- what is missing
-
-
-def test_a_shipped_table_that_is_missing_is_said_before_the_work(
-    train: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def shipped() -> None:
-        raise LinkerError("install linker again")
-
-    monkeypatch.setattr(WordPieces, "shipped", shipped)
-    result = train("--dict", "nowhere")
-    assert (result.code, result.err) == (1, "linker: install linker again\n")
 
 
 WITHOUT = """\

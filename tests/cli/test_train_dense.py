@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner
 
 from linker import Linker
-from linker.cli.commands import cli
-from linker.cli.progress import TrainingReporter
+from linker.cli import cli
+from linker.cli.train import TrainingReporter
 from linker.errors import LinkerError
 from linker.records import Activity
 
@@ -95,51 +95,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
 # ----------------------------------------------------------------------------------------------------------- the options
 
 
-def test_options_reach_the_model(
-    train: Run, files: tuple[object, ...], tiny_bert: Path, tmp_path: Path
-) -> None:
-    given: dict[str, Any] = {
-        "loss": "marginal",
-        "top_k": 6,
-        "dense_ratio": 0.25,
-        "epochs": 1,
-        "batch_size": 5,
-        "learning_rate": 0.002,
-        "seed": 7,
-        "device": "cpu",
-        "precision": "fp32",
-    }
-    flags = [part for n, v in given.items() for part in ("--set", f"training.{n}={v}")]
-    norm = typed("--set training.hypernym_norm=true --set transformer.normalize=false")
-    options = (*norm, *flags, "--set", "align.epochs=0")
-    assert train(*files, "--model-name", tiny_bert, *options).code == 0
-    found = config(tmp_path / "model")
-    assert found["encoder"] == "transformer"
-    training = found["options"]["training"]
-    assert training == training | given | {"hypernym_norm": True}
-    transformer = found["options"]["transformer"]
-    assert (transformer["model"], transformer["normalize"]) == (tiny_bert.name, False)
-    # where it was says nothing to others
-    assert str(tiny_bert.parent) not in (tmp_path / "model" / "config.json").read_text()
-    assert [list(record) for record in records(tmp_path / "model")] == [
-        ["phase", "epoch", "loss", "gold_share", "list_loss", "norm_loss", "sparse_weight"]
-    ]
-
-
 # ----------------------------------------------------------------------------- what is refused before anything is read
-
-
-def test_checkpoints_do_not_go_where_others_have_files(
-    run: Run, tiny_bert: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "model.training").mkdir()
-    (tmp_path / "model.training" / "notes.txt").write_text("mine")
-    (tmp_path / "file.training").write_text("mine")
-    for name in ("model", "file"):
-        given = ("--dict", "nowhere", "--model-name", tiny_bert, "-o", tmp_path / name)
-        result = run("train", *given)
-        assert (result.code, f"{tmp_path / name}.training" in result.err) == (1, True)
-    assert contents(tmp_path) == {"model.training/notes.txt": b"mine", "file.training": b"mine"}
 
 
 # ---------------------------------------------------------------------------------------------------------- a training

@@ -77,16 +77,6 @@ def test_converting_a_file_and_keeping_what_a_dictionary_needs(
         assert list(WordVectors.read(folder / "w").words) == kept
 
 
-def test_lines_that_are_no_text_can_be_skipped(run: Run, folder: Path) -> None:
-    (folder / "text.txt").write_bytes(TEXT.encode() + b"na\xefve\n")
-    train = ("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w")
-    assert run(*train).code == 1
-    done = run(*train, "--on-error", "skip")
-    assert done.code == 0
-    assert "line 11: byte 0xef is not UTF-8" in done.err
-    assert "1 bad record was skipped" in done.err
-
-
 @pytest.mark.parametrize("words", ["names", "file", "folder"])
 def test_training_with_words(run: Run, dan: Run, folder: Path, words: str) -> None:
     if words == "folder":
@@ -106,23 +96,3 @@ def test_training_with_words(run: Run, dan: Run, folder: Path, words: str) -> No
     (folder / "mentions.txt").write_text("breast tumor\n")
     linked = run("link", folder / "mentions.txt", "--model", folder / "m", "-k", 1)
     assert linked.out.splitlines()[1].split("\t")[2] == "D1"
-
-
-def test_what_does_not_fit_together_is_refused(dan: Run, folder: Path) -> None:
-    words = ("--words", folder / "v.txt")
-    for options in (
-        ("--encoder", "tfidf", *words),
-        (*words, "--set", "words.dim=3"),
-        (*QUICK, "--set", "training.hypernym_norm=true"),
-        ("--preset", "paper-dan", "--encoder", "bne"),
-    ):
-        assert dan(*options).code == 2
-
-
-def test_who_gives_words_and_names_no_encoder_gets_dan(folder: Path, run: Run) -> None:
-    given = ("--dict", folder / "names.tsv", "--words", folder / "v.txt")
-    done = run("train", *given, *FEW, "-o", folder / "m")
-    assert done.code == 0, done.err
-    assert "encoder: dan, trained on cpu" in done.err
-    assert "held out" not in done.err
-    assert Linker.load(folder / "m").encoder == "dan"

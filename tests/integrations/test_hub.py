@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner
 
 from linker import Dictionary, Linker, LinkerError
-from linker.cli.commands import cli
+from linker.cli import cli
 from linker.integrations import load
 from linker.training.pipeline import train
 from linker.version import install_hint

@@ -15,7 +15,7 @@ from typing import get_type_hints
 import click
 import pytest
 
-from linker.cli import settings
+from linker.cli import options as cli_options
 from linker.encoders import registry
 from linker.encoders.tfidf import TfidfOptions
 from linker.errors import LinkerError
@@ -178,11 +178,11 @@ def refusals(option: str, value: str, folder: Path) -> list[str]:
     text = json.dumps(value) if value == "many" else value
     toml.write_text("".join(lines) + f"{option} = {text}\n")
     of_json = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(value, text)
-    start = settings.read("default", settings.values_of(companions), encoder)
+    start = cli_options.training_options("default", cli_options.values_of(companions), encoder)
     saved = json.loads(f'{{"{group}": {{"{field}": {of_json}}}}}')
     given: list[Callable[[], object]] = [
-        lambda change=change: settings.read(  # type: ignore[misc]
-            "default", settings.values_of([*companions, change]), encoder
+        lambda change=change: cli_options.training_options(  # type: ignore[misc]
+            "default", cli_options.values_of([*companions, change]), encoder
         )
         for change in (f"{option}={value}", str(toml))
     ]

@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from linker import Linker, cancelling
-from linker.cli import commands
+from linker import Linker, cancelling, cli
 from linker.desk.service.app import create
 from linker.desk.service.schemas import LinkBody
 from linker.desk.service.settings import Key, Limits, Settings
@@ -210,7 +209,7 @@ def test_a_table_is_what_linker_link_writes(
     path.write_bytes(content.encode("utf-16"))
     options = ["--model", model, "--decisions", decisions, "--column", "krank;heit", "-o", out]
     monkeypatch.setattr(sys, "argv", ["linker", "link", str(path), *map(str, options)])
-    assert commands.run() == 0
+    assert cli.run() == 0
     ask = {"name": "t.csv", "column": "krank;heit"}
     answer = client.post("/table", params=ask, content=path.read_bytes())
     assert answer.content == out.read_bytes()
