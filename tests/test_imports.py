@@ -82,29 +82,19 @@ def test_help_loads_no_arrays() -> None:
 
 
 def test_help_is_quick() -> None:
-    code = "import sys; from linker.cli import main; sys.argv = ['linker', '--help']; main()"
     times = []
     for _ in range(3):  # the best of three, since other work may hold the machine
         start = time.perf_counter()
-        assert run("-c", code).startswith("Usage: linker ")
+        assert run("-m", "linker", "--help").startswith("Usage: linker ")
         times.append(time.perf_counter() - start)
-        if times[-1] < 2:
-            break
     assert min(times) < 2
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"),
-        ("OMP_WAIT_POLICY", "PASSIVE"),
-        ("OPENBLAS_THREAD_TIMEOUT", "4"),
-    ],
-)
 def test_the_command_line_sets_the_environment_and_the_library_does_not(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("torch")
+    name = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
     library = "import linker.encoders.trainable as _, os"
     command = (
         "import atexit, os, sys; from linker.cli import main; sys.argv = ['linker', '--version']; "
@@ -112,7 +102,7 @@ def test_the_command_line_sets_the_environment_and_the_library_does_not(
     )
     monkeypatch.delenv(name, raising=False)
     assert run("-c", f"{library}; print(os.environ.get({name!r}))") == "None\n"
-    assert run("-c", command).endswith(f"\n{value}\n")
+    assert run("-c", command).endswith("\n64\n")
     monkeypatch.setenv(name, "7")
     assert run("-c", command).endswith("\n7\n")
 

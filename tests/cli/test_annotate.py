@@ -73,12 +73,6 @@ def test_pubtator(annotate: Run, sample: Path, tmp_path: Path) -> None:
     for old, new in zip(before, after, strict=True):
         known = {(m.spans, m.gold) for m in old.mentions}
         assert known <= {(m.spans, m.gold) for m in new.mentions}
-    # without the marks, they are found
-    bare = tmp_path / "bare.txt"
-    lines = marked.read_text(encoding="utf-8").splitlines(keepends=True)
-    bare.write_text("".join(line for line in lines if "\t" not in line), encoding="utf-8")
-    found = {row[:2] for row in places(annotate(bare).out)}
-    assert ("900001", "109-112") in found
 
 
 def test_bioc_out_and_in(

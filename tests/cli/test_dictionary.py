@@ -52,13 +52,6 @@ def test_lend_writes_what_becomes_of_each_name(
     ]
 
 
-def test_lending_to_a_saved_folder(run: Run, lender: Path, trained: Path) -> None:
-    refused = run("dictionary", "stats", trained, "--lend", lender)
-    assert (refused.code, "--lend can be chosen only where its files" in refused.err) == (1, True)
-    result = run("dictionary", "lend", trained, lender)  # which shows only what would be
-    assert (result.code, "joins no concept" in result.err) == (1, True)
-
-
 def test_stats(run: Run, old: Path, trained: Path) -> None:
     result = run("dictionary", "stats", old)
     assert (result.code, result.err) == (0, "")
@@ -117,27 +110,3 @@ def test_search(run: Run, old: Path, sample: Path) -> None:
     assert result.err == "there are more; show more with -k 2\n"
     nothing = "no concept has the id 'gout', or a name like it\n"
     assert run("dictionary", "search", old, "gout") == (0, "", nothing)
-
-
-def test_a_part_of_mesh(run: Run, tmp_path: Path) -> None:
-    def record(identifier: str, tree: str) -> str:
-        name = f"<DescriptorName><String>{tree} disease</String></DescriptorName>"
-        place = f"<TreeNumberList><TreeNumber>{tree}</TreeNumber></TreeNumberList>"
-        ui = f"<DescriptorUI>{identifier}</DescriptorUI>"
-        return f"<DescriptorRecord>{ui}{name}{place}</DescriptorRecord>"
-
-    path = tmp_path / "desc.xml"
-    trees = {"D1": "C04", "D2": "C04.5", "D3": "F03", "D4": "A01"}
-    records = "".join(record(*place) for place in trees.items())
-    path.write_text(f"<DescriptorRecordSet>{records}</DescriptorRecordSet>")
-    for under, ids in (
-        ((), "D1 D2 D3"),
-        (("--under", "D2,A"), "D2 D4"),
-        (("--under", "all"), "D1 D2 D3 D4"),
-    ):
-        rows = run("dictionary", "convert", path, *under).out.splitlines()[1:]
-        assert [row.split("\t")[0] for row in rows] == [f"MESH:{ui}" for ui in ids.split()]
-        counted = json.loads(run("dictionary", "stats", path, *under, "--format", "json").out)
-        assert counted["concepts"] == len(rows)
-    other = run("dictionary", "stats", path, "--under", "B01")
-    assert (other.code, "no descriptor is under: 'B01'" in other.err) == (1, True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,28 +24,19 @@ def site(web: Any, sample: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return web
 
 
-def test_get_shows_terms_and_size_first_then_what_changed(
+def test_get_says_the_terms_and_what_changed(
     site: Any, sample: Path, tmp_path: Path, run: Callable[..., Result]
 ) -> None:
-    size = len(sample.read_bytes())
     result = run("get", "medic", "-o", tmp_path / "copy.tsv")
     assert result.out == f"{tmp_path / 'copy.tsv'}\n"
     assert (tmp_path / "copy.tsv").read_bytes() == sample.read_bytes()
-    first, second = result.err.splitlines()
-    terms = known.KNOWN["medic"].terms
-    assert first.endswith(
-        f"; terms: {terms}; fetching it ({size:,} bytes) from {site.address}/medic"
-    )
-    assert second.startswith(f"medic: release not stated, {size:,} bytes, SHA-256 ")
+    assert f"; terms: {known.KNOWN['medic'].terms}; fetching it" in result.err
     path = tmp_path / "cache" / "dictionaries" / "medic" / "current" / "CTD_diseases.tsv.gz"
     again = run("get", "medic")
-    assert again.out == f"{path}\n"
-    date = json.loads(Path(f"{path}.json").read_bytes())["date"]
-    assert again.err.startswith(f"medic: has not changed since {date}; release not stated")
+    assert (again.out, "medic: has not changed since" in again.err) == (f"{path}\n", True)
     site.pages["/medic"] = b"# Report created: Thu Apr 30 12:42:36 EDT 2026\n" + sample.read_bytes()
-    changed = run("get", "medic").err.splitlines()[1]
-    was = f"medic: has changed; it was release not stated, of {date}; it is "
-    assert changed.startswith(f"{was}release 2026-04-30, {size + 47:,} bytes, SHA-256 ")
+    assert "medic: has changed; it was release not stated, of" in run("get", "medic").err
+    assert run("get").out.splitlines()[1].split()[:4] == ["medic", "2", "MB", "current"]
 
 
 def test_train_fetches_the_dictionary_that_is_named(
@@ -59,21 +49,17 @@ def test_train_fetches_the_dictionary_that_is_named(
     assert run("dictionary", "search", "medic", "D006073").out.startswith("MESH:D006073\tGout")
 
 
-def test_without_a_network_one_sentence_says_the_address_and_what_to_do(
-    site: Any, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+def test_without_a_network_the_address_and_a_remedy_are_said(
+    site: Any, run: Callable[..., Result]
 ) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{closed.getsockname()[1]}/medic"
         known.KNOWN["medic"] = replace(known.KNOWN["medic"], address=address)
         result = run("train", "--dict", "medic")
-    assert result.code == 1
     path = known.folder("medic") / "current" / "CTD_diseases.tsv.gz"
-    assert result.err == (
-        f"linker: {address}: the connection fails (ConnectionError); "
-        f"open {known.KNOWN['medic'].page} in a browser, and save medic as {path}, "
-        "or give its path in place of medic; or take --dict mesh\n"
-    )
+    assert (result.code, result.err.startswith(f"linker: {address}: ")) == (1, True)
+    assert f"save medic as {path}" in result.err
 
 
 def test_a_dictionary_of_two_files_is_a_folder(

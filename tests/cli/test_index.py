@@ -104,9 +104,7 @@ def test_a_low_recall_is_refused_and_the_model_stays(
     run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ann, "recall", lambda *_: 0.5)
-    before = contents(model)
+    before = contents(model.parent)
     result = run("index", "--model", model, "--set", "index.kind=ivf")
-    assert (result.code, "less" in result.err) == (1, True)
-    assert "index.recall is 0.97" in result.err
-    assert before == contents(model)
-    assert [path.name for path in model.parent.iterdir()] == ["model"]
+    assert (result.code, "index.recall is 0.97" in result.err) == (1, True)
+    assert before == contents(model.parent)
