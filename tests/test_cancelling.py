@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary, cancelling
+from linker import Dictionary
+from linker.errors import Cancelled, call_while_wanted
 from linker.linking.requests import Request
 from linker.records import Document, Mention, Passage
 from linker.text import abbreviations
@@ -33,8 +34,8 @@ def test_long_work_asks_between_its_steps(sample: Path) -> None:
             last = next(asked)
             return last > limit
 
-        with pytest.raises(cancelling.Cancelled):
-            cancelling.call(is_given_up, work)
+        with pytest.raises(Cancelled):
+            call_while_wanted(is_given_up, work)
         return last
 
     assert ended_after(3, lambda: abbreviations.find(TEXT)) == 4

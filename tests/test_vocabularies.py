@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from linker.vocabularies import VOCABULARIES, of_address, of_prefix
+from linker.ids import VOCABULARIES, of_address, of_prefix
 
 
 def test_a_prefix_and_an_address_are_of_one_vocabulary() -> None:

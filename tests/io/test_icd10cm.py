@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from linker.io import dictionaries, icd10cm
+from linker.io import dictionaries
+from linker.io.table import icd10cm
 
 from .conftest import refused
 

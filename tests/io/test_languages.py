@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linker.errors import LinkerError
-from linker.io.languages import Languages, Statement, language_code
+from linker.io.parsing import Languages, Statement, language_code
 
 NAMES = [
     Statement("preferred", "tumor", "en-US"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from linker.io import medic
+from linker.io.table import medic
 from linker.records import Concept, Name
 
 from .conftest import refused

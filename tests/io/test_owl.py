@@ -10,7 +10,7 @@ import pytest
 from linker import Dictionary
 from linker.errors import InputError
 from linker.io import dictionaries
-from linker.io.languages import Languages
+from linker.io.parsing import Languages
 from linker.io.rdf import owl
 from linker.records import Concept, Name
 

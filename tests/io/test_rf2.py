@@ -8,8 +8,9 @@ import pytest
 
 from linker import Dictionary
 from linker.errors import LinkerError
-from linker.io import dictionaries, files, rf2
-from linker.io.languages import Languages
+from linker.io import dictionaries, files
+from linker.io.parsing import Languages
+from linker.io.tabs import rf2
 from linker.records import Concept, Name
 
 from .conftest import refused

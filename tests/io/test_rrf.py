@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from linker.errors import InputError
-from linker.io import rrf
-from linker.io.languages import Languages
+from linker.io.parsing import Languages
+from linker.io.tabs import rrf
 from linker.records import Concept, Name
 
 from .conftest import refused

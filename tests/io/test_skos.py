@@ -9,7 +9,7 @@ import pytest
 from linker import Dictionary
 from linker.errors import InputError, Skip
 from linker.io import dictionaries
-from linker.io.languages import Languages
+from linker.io.parsing import Languages
 from linker.io.rdf import skos
 from linker.records import Concept, Name
 

@@ -130,7 +130,8 @@ def test_a_long_mention_is_left_whole() -> None:
 
 @pytest.mark.data
 def test_few_single_mentions_of_the_corpus_are_split(data: Path) -> None:
-    from linker.io import medic, pubtator
+    from linker.io import pubtator
+    from linker.io.table import medic
 
     concepts = medic.read(data / "medic" / "CTD_diseases_2017-06-06.tsv.gz")
     names = {normalize(name.text) for concept in concepts for name in concept.names}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linker.text.people import person
+from linker.text.normalize import person
 
 
 @pytest.mark.parametrize(

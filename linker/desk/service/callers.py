@@ -12,7 +12,7 @@ from linker.desk.service.errors import Failure
 from linker.desk.service.settings import Key
 from linker.errors import shorten
 from linker.records import Decision
-from linker.text.people import person
+from linker.text.normalize import person
 
 
 @dataclass(frozen=True, slots=True)
