@@ -10,7 +10,7 @@ import bioc as library
 import pytest
 
 from linker.errors import InputError, Skip
-from linker.io import bioc, mentions, pubtator
+from linker.io import bioc, mentions
 from linker.records import (
     Candidate,
     Document,
@@ -138,22 +138,6 @@ def test_an_export_of_pubtator(tmp_path: Path, form: str) -> None:
     assert [mention.text for mention in second.mentions] == ["Breast cancer"]
 
 
-def test_a_broken_line_of_an_export_is_skipped(tmp_path: Path) -> None:
-    path = exported(tmp_path / "x.json", "lines")
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join([lines[0], lines[1][:-9], lines[1]]))
-    assert [d.id for d in refused(bioc.read, path, 2)] == [
-        "900001",
-        "900002",
-    ]
-
-
-@pytest.mark.parametrize("name", ["mini.bioc.xml", "mini.bioc.json"])
-def test_gzip_bom_and_crlf(tmp_path: Path, name: str) -> None:
-    content = b"\xef\xbb\xbf" + (DATA / name).read_bytes().replace(b"\n", b"\r\n")
-    assert read(tmp_path, gzip.compress(content, mtime=0)) == list(bioc.read(DATA / name))
-
-
 def test_span_that_does_not_match(tmp_path: Path) -> None:
     wrong, right = ANNOTATION.format(1, 4, "Gout"), ANNOTATION.format(0, 4, "Gout")
     (tmp_path / "x").write_text(collection(f"<id>9</id>{PASSAGE.format(wrong + right)}"))
@@ -200,44 +184,6 @@ def test_documents_that_are_not_bioc(tmp_path: Path, body: str) -> None:
     path = tmp_path / "x"
     path.write_text(collection("<id>1</id>", body, "<id>3</id>"))
     assert [d.id for d in refused(bioc.read, path, 3)] == ["1", "3"]
-
-
-@pytest.mark.parametrize(
-    ("texts", "text"),
-    [
-        ([(0, ""), (0, "abc")], "abc"),  # a title that is empty
-        ([(0, "abc"), (0, "")], "abc"),
-        ([(5, "abc")], "     abc"),
-        ([(0, "abc"), (900_000, "d")], "abc" + " " * 899_997 + "d"),  # chapters that were left out
-        ([(0, "abcd"), (2, "CDE")], "abCDE"),  # texts that overlap in part
-    ],
-)
-def test_offsets_that_documents_have(
-    tmp_path: Path, texts: list[tuple[object, str]], text: str
-) -> None:
-    (document,) = read(tmp_path, collection(f"<id>1</id>{passages(*texts)}"))
-    assert document.text == text
-
-
-def as_json(offset: str = "0", start: str = "0", length: str = "4", name: str = '"Gout"') -> str:
-    annotation = f'{{"id": "7", "infons": {{}}, "text": {name}, "locations": [{{"offset": {start}, "length": {length}}}]}}'
-    passage = f'{{"offset": {offset}, "infons": {{}}, "text": "Gout", "sentences": [], "annotations": [{annotation}], "relations": []}}'
-    return f'{{"documents": [{{"id": "1", "infons": {{}}, "passages": [{passage}], "relations": []}}]}}'
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"offset": "-1"},
-        {"offset": "9" * 400},
-        {"start": "1000005"},
-        {"name": "[1]"},
-        {"name": "true"},
-    ],
-)
-def test_offsets_and_texts_of_json(tmp_path: Path, changes: dict[str, str]) -> None:
-    with pytest.raises(InputError):
-        read(tmp_path, as_json(**changes))
 
 
 def test_a_document_and_a_json_file_have_limits(
@@ -333,21 +279,6 @@ def test_predictions_are_infons_that_the_library_reads() -> None:
     assert (abstract.offset, abstract.text) == (26, "Gout hurts. So does β-thalassaemia.")
     assert [node.refid for node in abstract.relations[0].nodes] == ["T3", "T4"]
     assert document.relations[0].id == "R2"
-
-
-def test_documents_of_pubtator(tmp_path: Path) -> None:
-    documents = list(pubtator.read(DATA / "mini.pubtator.txt"))
-    back = read_back(tmp_path, unchanged(documents))
-    assert [d.text for d in back] == [d.text for d in documents]
-    for document, again in zip(documents, back, strict=True):
-        by_passage = sorted(document.mentions, key=lambda m: m.spans[0][0] > 40)
-        assert [(m.text, m.spans, m.gold, m.type) for m in again.mentions] == [
-            (m.text, m.spans, m.gold, m.type) for m in by_passage
-        ]
-    assert [m.metadata["bioc:in"] for m in back[0].mentions] == ["0", "0", "1", "1", "1", "1", "1"]
-    assert [(r.type, r.arguments, r.id) for r in back[0].relations] == [
-        ("CID", (("arg1", "D008094"), ("arg2", "D014202")), "R0")
-    ]
 
 
 def test_characters_that_xml_cannot_hold(tmp_path: Path) -> None:

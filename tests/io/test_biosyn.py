@@ -48,16 +48,6 @@ def test_ids_in_a_row_of_other_lines_are_an_ambiguous_name(tmp_path: Path) -> No
     ]
 
 
-def test_ambiguous_lists_inside_ambiguous_lists(tmp_path: Path) -> None:
-    lines = ("D900001||a", "D900002||b", "D900003||c", "D900001|D900002||ab")
-    found = rows(tmp_path, *lines, "D900001|D900002|D900003||abc")
-    assert [names for _, _, names in found] == [
-        ["a", "ab", "abc"],
-        ["b", "ab", "abc"],
-        ["c", "abc"],
-    ]
-
-
 @pytest.mark.parametrize(
     "line",
     [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from linker.io import biosyn
-from linker.records import Document, GoldGroup, Mention
+from linker.records import GoldGroup, Mention
 
 from .conftest import refused
 
@@ -40,14 +40,6 @@ def test_folder(tmp_path: Path) -> None:
     ]
     assert second.mentions[1].text == "breast cancer|ovarian cancer"
     assert second.mentions[1].gold == (GoldGroup(("MESH:D001943",)), GoldGroup(("MESH:D010051",)))
-
-
-def test_single_file_with_two_documents(tmp_path: Path) -> None:
-    path = tmp_path / "all.concept"
-    path.write_bytes(b"1||0|4||A||gout||D006073\r\n2||0|4||A||gout||D006073\r\n")
-    documents = list(biosyn.read_mentions(path))
-    assert [(d.id, len(d.mentions), d.text) for d in documents] == [("1", 1, ""), ("2", 1, "")]
-    assert isinstance(documents[0], Document)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
@@ -57,23 +56,6 @@ def test_a_concept_whole(tsv: Path) -> None:
     ]
     assert next(medic.read(tsv)).line == 7
     assert medic.release(tsv) == "2001-01-01"
-
-
-def test_csv_gives_the_same_as_tsv(tsv: Path, tmp_path: Path) -> None:
-    cells = SHEEP.replace("A fever, of sheep.", '"A fever, of sheep."').replace("\t", ",")
-    path = tmp_path / "medic.csv.gz"
-    path.write_bytes(gzip.compress((HEAD.replace("\t", ",") + cells + "\n").encode()))
-    assert list(medic.read(path)) == list(medic.read(tsv))
-
-
-def test_columns_are_found_by_name(tmp_path: Path) -> None:
-    path = tmp_path / "medic.tsv"
-    fields = (
-        "# DiseaseID\tSlimMappings\tDiseaseName\tAltDiseaseIDs\tDefinition\tParentIDs\tSynonyms"
-    )
-    path.write_text(f"{fields}\nD900001\t\tSheep Fever\t\t\t\t\n")
-    assert [(c.id, c.name) for c in medic.read(path)] == [("MESH:D900001", "Sheep Fever")]
-    assert medic.release(path) == ""
 
 
 @pytest.mark.parametrize(

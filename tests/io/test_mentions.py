@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from linker.errors import InputError, LinkerError, Skip
+from linker.errors import InputError, Skip
 from linker.io import mentions
 from linker.io.formats import MENTIONS
-from linker.records import Document, GoldGroup, Mention
+from linker.records import GoldGroup, Mention
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -116,22 +116,6 @@ def test_a_line_that_is_no_text_is_a_bad_record(
     skip = Skip()
     assert texts(path, name, on_error=skip) == ["gout", "scurvy"]
     assert skip.count == 1
-
-
-def test_no_such_file_or_format(tmp_path: Path) -> None:
-    with pytest.raises(LinkerError):
-        list(mentions.read(tmp_path / "x"))
-    with pytest.raises(LinkerError):
-        list(mentions.read(tmp_path / "x", "brat"))
-
-
-def test_flatten_keeps_the_order_and_the_document() -> None:
-    document = Document("d", mentions=(Mention("a"), Mention("b")))
-    assert list(mentions.flatten([document, Mention("c")])) == [
-        (Mention("a"), document),
-        (Mention("b"), document),
-        (Mention("c"), None),
-    ]
 
 
 def test_standard_input_streams() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +73,3 @@ def test_damaged_files(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("gout\n")
     with pytest.raises(InputError):
         list(mentions.read(tmp_path / "t", "parquet"))
-
-
-def test_open_and_packed_files(tmp_path: Path) -> None:
-    whole = write(tmp_path / "m", mention=["gout"]).read_bytes()
-    assert [m.text for m in mentions.read(io.BytesIO(whole))] == ["gout"]
-    (tmp_path / "m.gz").write_bytes(gzip.compress(whole))
-    assert [m.text for m in mentions.read(tmp_path / "m.gz")] == ["gout"]

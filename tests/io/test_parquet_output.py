@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from linker.io import tsv
 from linker.io.outputs import FIELDS
-from linker.records import Candidate, Document, Mention, Part, Prediction, Reference
+from linker.records import Candidate, Document, Mention, Part, Prediction
 
 pytest.importorskip("pyarrow")
 pq: Any = pytest.importorskip("pyarrow.parquet")
@@ -49,14 +48,6 @@ def test_rows() -> None:
         (2, "x and y", "x", *none, 0.5, *place, None, "MESH:D006073", None, *said),
         (2, "x and y", "y", *none, None, *place, None, None, "absent", *said),
     ]
-
-
-def test_ids_of_other_vocabularies_are_a_column_where_they_are_asked_for() -> None:
-    file, also = io.BytesIO(), (Reference("MONDO:5", "skos:exactMatch", "m.tsv"),)
-    part = Part("gout", candidates=(dataclasses.replace(GOUT, also=also), AGED))
-    tsv.write_parquet([(None, [Prediction(Mention("gout"), (part,))])], file, True)
-    column = pq.read_table(io.BytesIO(file.getvalue()))["also"].to_pylist()
-    assert column == ["MONDO:5 skos:exactMatch", None]
 
 
 def test_equal_predictions_are_equal_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

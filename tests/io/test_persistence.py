@@ -71,15 +71,6 @@ def test_strings_hold_any_text(data: st.DataObject, texts: list[str]) -> None:
     assert list(column.take(np.array(rows, np.int64))) == [texts[row] for row in rows]
 
 
-def test_strings_are_bytes_and_where_each_starts() -> None:
-    column = Strings.of(["", "é", "𝒳", "ab"])
-    assert column.offsets.tolist() == [0, 0, 2, 6, 8]
-    assert column.data.dtype == np.uint8
-    for row in (4, -5):
-        with pytest.raises(IndexError):
-            column[row]
-
-
 @pytest.mark.parametrize(
     ("data", "offsets", "problem"),
     [
@@ -126,24 +117,6 @@ def test_a_changed_byte_is_found(tmp_path: Path, name: str) -> None:
         assert name in refusal(folder)
     (folder / name).write_bytes(data)
     check(folder)
-
-
-@pytest.mark.parametrize("name", ["deep/half.npy", "manifest.json"])
-def test_missing_files_are_named(tmp_path: Path, name: str) -> None:
-    folder = save(tmp_path / "m")
-    (folder / name).unlink()
-    assert str(folder / name) in refusal(folder)
-
-
-@pytest.mark.parametrize(
-    ("kind", "hint"),
-    [("model", "train one (linker train --dict FILE -o DIR)"), ("dictionary", "save one first")],
-)
-def test_a_folder_that_is_missing_or_of_another_kind(tmp_path: Path, kind: str, hint: str) -> None:
-    folder = tmp_path / "m"
-    assert hint in refusal(folder, kind)
-    save(folder, "words")
-    assert "words" in refusal(folder, kind)
 
 
 @pytest.mark.parametrize("name", ["extra.npy", "deep/tokenizer_config.json", "vocab.txt"])
@@ -341,13 +314,6 @@ def test_a_file_of_the_user_inside_our_folder_is_not_replaced(tmp_path: Path, na
     else:
         (folder / name).write_text("mine")
     assert f"{folder}: holds {name}" in foreign(folder)
-
-
-@pytest.mark.parametrize("content", [b'{"a": ', b"[" * 100_000, b'"\xff"', b"1" * 5000])
-def test_broken_json_is_named(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "x.json").write_bytes(content)
-    with pytest.raises(LinkerError):
-        persistence.load_json(tmp_path / "x.json")
 
 
 @given(st.lists(st.floats(-70_000, 70_000, width=32)))

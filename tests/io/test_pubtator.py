@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.errors import InputError, Skip
+from linker.errors import Skip
 from linker.io import outputs, pubtator
-from linker.records import Document, GoldGroup, Mention, Passage, Relation
+from linker.records import Document, GoldGroup, Mention, Passage
 
 from .conftest import refused
 
@@ -58,24 +58,9 @@ def test_ids_of_every_kind() -> None:
     }
 
 
-def test_what_is_kept_for_writing() -> None:
-    first = next(pubtator.read(MINI))
-    assert first.mentions[0].metadata == {"pubtator:id": " D001259"}
-    assert first.mentions[1].metadata["pubtator:parts"] == "breast cancer|ovarian cancer"
-    assert first.relations == (Relation("CID", (("arg1", "D008094"), ("arg2", "D014202"))),)
-    assert first.metadata == {"pubtator:lines": "101\tnote"}
-
-
 def test_missing_blank_line_second_title_and_crlf(tmp_path: Path) -> None:
     documents = read(tmp_path, "\ufeff1|t|A\r\n1|a|B\r\n2|t|C\r\n2|t|C\r\n\r\n\r\n2|t|C\r\n")
     assert [(d.id, d.text) for d in documents] == [("1", "A B"), ("2", "C"), ("2", "C"), ("2", "C")]
-
-
-def test_relation_with_more_columns(tmp_path: Path) -> None:
-    text = "1|t|A\n1\tAssociation\tD1\tD2\tNovel\tx\n"
-    (document,) = read(tmp_path, text)
-    assert document.relations[0].metadata == {"pubtator:columns": "Novel\tx"}
-    assert written([document]) == text + "\n"
 
 
 BAD = [
@@ -97,13 +82,6 @@ def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: str) -> None:
     path.write_text(f"1|t|Gout\n{line}\n1\t0\t4\tGout\tDisease\tD1\n")
     (document,) = refused(pubtator.read, path, 2)
     assert [m.text for m in document.mentions] == ["Gout"]
-
-
-def test_annotation_without_a_text(tmp_path: Path) -> None:
-    text = "1\t0\t4\tGout\tDisease\tD1\n2|t|A\n"
-    with pytest.raises(InputError):
-        read(tmp_path, text)
-    assert [d.id for d in read(tmp_path, text, on_error=Skip())] == ["2"]
 
 
 LINE = st.text('ab -+"\\{}βé\u00a0\u0085\u2028\x0b\x1f𝒳', min_size=1, max_size=30)

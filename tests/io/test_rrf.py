@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
@@ -101,10 +100,6 @@ def test_a_concept_whole(meta: Path) -> None:
     )
 
 
-def test_parents_are_the_second_concepts_of_par_rows(meta: Path) -> None:
-    assert parents(list(rrf.read(meta))) == {"1": (), "2": ("1",), "4": ("1",)}
-
-
 def test_languages(meta: Path) -> None:
     french = list(rrf.read(meta, languages=Languages(["fr"])))
     assert [(c.id, c.name) for c in french] == [
@@ -126,19 +121,6 @@ def test_sources_filter_names_and_parents(meta: Path) -> None:
         ("UMLS:C9000002", "ovine fever"),
     ]
     assert parents(list(rrf.read(meta, sources=("BBB",)))) == {"2": (), "4": ()}
-
-
-def test_a_file_and_gzip(meta: Path) -> None:
-    plain = list(rrf.read(meta))
-    assert list(rrf.read(meta / "MRCONSO.RRF")) == plain
-    for name in ("MRCONSO", "MRREL", "MRSTY"):
-        file = meta / f"{name}.RRF"
-        (meta / f"{name}.RRF.gz").write_bytes(
-            gzip.compress(file.read_bytes().replace(b"\n", b"\r\n"))
-        )
-        file.unlink()
-    assert list(rrf.read(meta)) == plain
-    assert rrf.recognises(meta, [])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary
-from linker.errors import InputError, Skip
+from linker.errors import InputError
 from linker.io import dictionaries
 from linker.io.parsing import Languages
 from linker.io.rdf import skos
@@ -83,21 +83,6 @@ def test_rdf_xml(tmp_path: Path) -> None:
     path = saved(tmp_path / "x.rdf", XML)
     assert dictionaries.detect(path) == "skos"
     assert [(concept.id, concept.name) for concept in skos.read(path)] == [("X:1", "fever")]
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        r'x:9 a skos:Concept ; skos:prefLabel "half a \uD800"@en .',
-        r'<http://example.org/x/\uD8009> a skos:Concept ; skos:prefLabel "fever"@en .',
-    ],
-)
-def test_half_a_surrogate_pair(tmp_path: Path, statement: str) -> None:
-    path = saved(tmp_path / "x.ttl", TURTLE + statement)
-    with pytest.raises(InputError) as caught:
-        list(skos.read(path))
-    str(caught.value).encode()
-    assert len(list(skos.read(path, on_error=Skip()))) == 4
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from linker.errors import LinkerError
 from linker.records import Candidate, Reference
 
 from .conftest import written
-from .test_terms_output import answered, asserted
+from .test_terms_output import answered
 
 XREF = (Reference("RxNorm_Extension:1", "oboInOwl:hasDbXref", "CONCEPT.csv"),)
 DRUG = Candidate("OMOP:19", "Drug", "drug", 1.0, also=XREF)
@@ -34,13 +34,6 @@ def test_the_whole_file() -> None:
         f"{code},0,linker,{long[:255]},0,None,1970-01-01,2099-12-31,\n"
     )
     assert len(code) == 50
-
-
-def test_what_is_denied_is_no_row() -> None:
-    denied = asserted(answered("no cough", COUGH), "absent")
-    mixed = asserted(answered("cough, no drug", COUGH, DRUG), "present", "absent")
-    _, row = written("source_to_concept_map", (None, [denied, mixed])).splitlines()
-    assert row.startswith('"cough, no drug",0,linker,"cough, no drug",254761,')
 
 
 def test_concepts_without_a_number_of_omop_are_refused() -> None:

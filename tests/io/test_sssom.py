@@ -33,13 +33,6 @@ def test_a_file_with_metadata_or_without(tmp_path: Path, metadata: str) -> None:
     assert sssom.release(path) == ("2026-08-04" if metadata else "")
 
 
-def test_columns_are_found_by_name_and_labels_may_be_missing(tmp_path: Path) -> None:
-    text = "object_id\tpredicate_id\tsubject_id\nMSH:D900001\towl:equivalentClass\tDO:DOID:1\n"
-    assert list(sssom.read(saved(tmp_path / "m.tsv", text))) == [
-        IdMapping("DOID:1", "", "owl:equivalentClass", "MESH:D900001", "")
-    ]
-
-
 def test_rows_that_map_nothing_are_passed_over(tmp_path: Path) -> None:
     header = "subject_id\tpredicate_id\tpredicate_modifier\tobject_id\tsubject_type\n"
     rows = (
@@ -80,15 +73,6 @@ def test_rows_without_an_id_map_nothing_and_are_counted(
     assert list(sssom.read(path)) == [FEVER]
     (record,) = caplog.records
     assert "2 without an id, the first in line 2" in record.getMessage()
-
-
-def test_mappings_of_texts_need_no_column_of_their_ids(tmp_path: Path) -> None:
-    columns = "subject_label\tpredicate_id\tobject_id\tsubject_type\n"
-    row = "fever\tskos:exactMatch\tX:1\trdfs literal\n"
-    assert list(sssom.read(saved(tmp_path / "m.tsv", columns + row))) == []
-    path = saved(tmp_path / "m.tsv", columns.replace("subject_type", "comment") + row)
-    with pytest.raises(InputError):
-        list(sssom.read(path))
 
 
 # what can stand inside a line

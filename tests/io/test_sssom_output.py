@@ -7,8 +7,6 @@ import io
 import json
 import os
 import re
-import shutil
-import subprocess
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -241,22 +239,3 @@ def test_any_text_comes_back(mention: str, name: str, confidence: float) -> None
     (row,) = table(written(one(Part(mention, candidates=(candidate,)), mention=mention)))
     assert (row["subject_label"], row["object_label"]) == (mention, name)
     assert abs(float(row["confidence"]) - confidence) <= 0.0005
-
-
-@pytest.mark.parametrize("text", [written(*EVERYTHING), curated(*CURATED)])
-def test_sssom_py_reads_it(text: str, tmp_path: Path) -> None:
-    command = os.environ.get("LINKER_SSSOM") or shutil.which("sssom")
-    if not command:
-        pytest.skip(
-            "no command sssom: pip install sssom in an environment of its own, and name "
-            "the command in LINKER_SSSOM"
-        )
-    path = tmp_path / "m.sssom.tsv"
-    path.write_text(text)
-    for verb in ("validate", "parse"):
-        done = subprocess.run([command, verb, path], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert "not well-formed" not in done.stderr
-    rows = sorted(row["subject_label"].strip() for row in table(text))
-    parsed = done.stdout.replace("# ", "#")
-    assert sorted(row["subject_label"].strip() for row in table(parsed)) == rows

@@ -80,12 +80,6 @@ def test_the_most_frequent_answer_counts(caplog: pytest.LogCaptureFixture) -> No
     assert of(tea, gout) == [("x", 1, ["A:2"], False)]  # else the first
 
 
-def test_a_concept_of_one_part_is_no_answer_for_another() -> None:
-    first, last = (answered("x, y", *of, state="accepted") for of in ((GOUT, None), (None, GOUT)))
-    assert of(first, last) == [("x, y", 1, ["A:1"], False)]
-    assert of(answered("x", None), answered("x", None, None)) == [("x", 1, [], False)]
-
-
 def test_a_term_is_accepted_where_all_its_mentions_are() -> None:
     """A decision that holds in one document says nothing of the text in others."""
     accepted, model = answered("x", GOUT, state="accepted"), answered("x", GOUT)
@@ -98,13 +92,6 @@ def test_a_term_is_accepted_where_all_its_mentions_are() -> None:
     rejected = Decision("x", "A:2", False, reviewer="Bob", time="2026-11-24T10:00:00+00:00")
     both = replace(accepted, decisions=(*accepted.decisions, rejected))
     assert Term.of(both).accepted_by == "Ada"  # Bob accepted nothing
-
-
-def test_codes_have_fifty_characters_at_most() -> None:
-    short, long = "x" * 50, "y" * 51
-    assert Term.of(answered(short)).code == short
-    # printf y...y (51) | sha256sum
-    assert Term.of(answered(long)).code == "y" * 41 + "#1008aa5b"
 
 
 def test_the_concept_id_of_omop() -> None:

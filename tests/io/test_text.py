@@ -35,14 +35,3 @@ def test_bad_texts_are_skipped(tmp_path: Path) -> None:
     skip = Skip()
     assert [document.id for document in text.read_texts(tmp_path, on_error=skip)] == ["c"]
     assert skip.count == 2
-
-
-def test_texts_in_other_encodings(tmp_path: Path) -> None:
-    (tmp_path / "1.txt").write_bytes("Röteln".encode("utf-16"))
-    (tmp_path / "2.txt").write_bytes("ветрянка".encode("windows-1251"))
-    skip = Skip()
-    assert [document.text for document in text.read_texts(tmp_path, on_error=skip)] == ["Röteln"]
-    assert skip.count == 1
-    assert [d.text for d in text.read_texts(tmp_path / "2.txt", encoding="windows-1251")] == [
-        "ветрянка"
-    ]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker.records import Document, Passage
-from linker.text.abbreviations import compounds, expand, expansion, find, table
+from linker.text.abbreviations import compounds, expand, expansion, find
 from linker.text.biosyn import expand_tokens
 from linker.text.mentions import TextOptions, definitions_of
 
@@ -61,12 +61,6 @@ def test_forms_of_definitions(line: str) -> None:
 )
 def test_what_defines_nothing(text: str) -> None:
     assert pairs(text) == {}
-
-
-def test_the_first_definition_counts() -> None:
-    text = "ataxia telangiectasia (AT) and antithrombin (AT)"
-    assert [d.long for d in find(text)] == ["ataxia telangiectasia", "antithrombin"]
-    assert table(find(text)) == {"AT": "ataxia telangiectasia"}
 
 
 TABLE = {

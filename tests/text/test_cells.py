@@ -6,15 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from linker.text.cells import (
-    CellPart,
-    divided,
-    is_nothing,
-    parts,
-    plain,
-    shortened,
-    ungraded,
-)
+from linker.text.cells import CellPart, divided, is_nothing, parts, plain, shortened, ungraded
 from linker.text.normalize import normalize
 
 WITH_NUMBERS = (
@@ -39,11 +31,6 @@ def read(cell: str, *codes: str) -> str:
     return " + ".join(part.text + word for part, word in zip(found, said, strict=True))
 
 
-def same(cell: str) -> list[str]:
-    """The normal forms of the names in a cell."""
-    return [normalize(part.text) for part in parts(plain(cell), is_name, EN)]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -63,11 +50,6 @@ def same(cell: str) -> list[str]:
 )
 def test_plain(text: str, expected: str) -> None:
     assert plain(text) == expected
-
-
-@given(st.text())
-def test_plain_takes_any_text(text: str) -> None:
-    assert plain(text) == plain(text).strip()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -237,20 +219,6 @@ def test_other_scripts(text: str) -> None:
     assert read(text) == text
     assert read(f"1. {text}; asthma") == f"{text} + asthma"
     assert read(f"no {text}") == f"{text} (absent)"
-
-
-def test_nested_brackets() -> None:
-    assert same("((((gout))))") == ["gout"]
-    assert read("(((no gout)))") == "gout (absent)"
-    assert read("(([no rare thing]))") == "rare thing (absent)"
-    assert read("(no rare thing (E11.9))") == "rare thing (absent)"
-    assert read("(rare) thing (one)") == "(rare) thing (one)"  # they are not around it
-    assert read('"rare" thing "one"') == 'rare" thing "one'  # marks at the ends
-    for cell in ("(" * 1_000, "(" * 5_000, ")" * 1_000):
-        assert parts(cell, is_name, EN) == []
-    for brackets in (50, 450):
-        cell = "(" * brackets + "rare thing" + ")" * brackets
-        assert same(cell) == ["rare thing"]
 
 
 def test_many_items() -> None:

@@ -123,11 +123,6 @@ def test_never_fails(mention: str) -> None:
     assert split(mention, lambda _: True) == [mention]
 
 
-def test_a_long_mention_is_left_whole() -> None:
-    mention = "a, b and " * 10_000
-    assert split(mention, is_name) == [mention]
-
-
 @pytest.mark.data
 def test_few_single_mentions_of_the_corpus_are_split(data: Path) -> None:
     from linker.io import pubtator

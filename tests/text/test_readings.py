@@ -6,8 +6,7 @@ import dataclasses
 
 import pytest
 
-from linker.records import Document, Passage
-from linker.text.mentions import Definitions, TextOptions, definitions_of
+from linker.text.mentions import Definitions, TextOptions
 from linker.text.normalize import normalize
 from linker.text.readings import NameForms, PartWording, Reader, Wording
 from linker.text.short_forms import ShortForms
@@ -72,16 +71,6 @@ def test_a_coordination_that_is_a_name_is_whole_or_split() -> None:
     assert ways("breast and ovarian cancer", names=names) == (
         "whole breast and ovarian cancer; split breast cancer + ovarian cancer"
     )
-
-
-def test_documents_say_all_definitions() -> None:
-    text = (
-        "Adenomatous polyposis coli (APC) is not an antigen presenting cell (APC), "
-        "nor is adenomatous Polyposis coli (APC)."
-    )
-    definitions = definitions_of(Document("d", (Passage(text),)), OPTIONS)
-    assert definitions.first == {"APC": "Adenomatous polyposis coli"}
-    assert definitions.others == {"APC": ["antigen presenting cell"]}
 
 
 def test_options_switch_ways_off() -> None:
@@ -188,12 +177,6 @@ def test_listed_short_forms_are_for_mentions_without_a_document() -> None:
     options = dataclasses.replace(OPTIONS, abbreviations=False)
     definitions = Definitions({"RA": "right atrium"})
     assert told(cell_ways("RA", options, definitions)) == "whole ra"
-
-
-def test_a_name_that_is_a_listed_short_form_too() -> None:
-    names = NameForms(CELL_NAMES | {"ra"}, normalize)
-    found = read(Reader(names, OPTIONS, LISTED), "RA")
-    assert told(found) == "whole ra; expanded rheumatoid arthritis"
 
 
 def test_respelt_mentions() -> None:
