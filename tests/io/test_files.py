@@ -94,15 +94,6 @@ def test_long_lines_have_a_limit(path: Path, one_megabyte: int) -> None:
     assert [n for n, _ in files.read_lines(path, on_error=Skip())] == [1, 3]
 
 
-def test_a_file_that_is_read_whole_has_a_limit(path: Path, one_megabyte: int) -> None:
-    line = b"a" * 999 + b"\n"
-    path.write_bytes(gzip.compress(line * 8_000, 1))
-    assert len(files.read_text(path)) == 8 * one_megabyte - 1
-    path.write_bytes(gzip.compress(line * 8_000 + b"\n", 1))
-    with pytest.raises(InputError):
-        files.read_text(path)
-
-
 @pytest.mark.parametrize(
     "text",
     ['{"a": ', "[" * 100000, '["\\ud800"]', '{"\\udfff": 1}', '["\\udc00\\ud800"]', "9" * 5000],
@@ -239,10 +230,3 @@ def test_a_text_in_another_encoding(path: Path, encoding: str) -> None:
     text, known = files.as_utf8(path, named)
     assert (files.read_text(text), known) == ("Röteln\n".strip(), encoding)
     assert str(text) == str(path)
-
-
-@pytest.mark.parametrize(("content", "name"), [(b"\x81", "windows-1252"), (b"a", "klingon")])
-def test_an_encoding_that_is_none_or_another(path: Path, content: bytes, name: str) -> None:
-    path.write_bytes(content)
-    with pytest.raises(InputError):
-        files.as_utf8(path, name)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Name
-from linker.dictionary import lending
 from linker.errors import InputError
 from linker.io import dictionaries, mesh
 from linker.records import Concept
@@ -185,13 +184,6 @@ def test_another_part(files: list[Path], under: list[str], ids: str | None) -> N
     else:
         dictionary = Dictionary.read(*files, under=under)
         assert [*dictionary.ids] == [f"MESH:{ui}" for ui in ids.split()]
-
-
-def test_supplementary_records_need_their_descriptors(files: list[Path]) -> None:
-    with pytest.raises(InputError):
-        Dictionary.read(*reversed(files))
-    with pytest.raises(InputError):
-        lending.read(files[1])
 
 
 def test_a_record_without_id_or_name(tmp_path: Path) -> None:

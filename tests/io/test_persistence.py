@@ -231,29 +231,6 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def stopped(folder: Path, error: BaseException) -> None:
-    with persistence.saving(folder, "model", {}, lambda *_: None) as aside:
-        persistence.save_arrays(aside, {"whole": np.arange(100)})
-        raise error
-
-
-@pytest.mark.parametrize(
-    "error", [RuntimeError(), KeyboardInterrupt(), OSError(28, "No space left on device")]
-)
-@pytest.mark.parametrize("is_new", [True, False])
-def test_a_save_that_is_stopped_leaves_what_was_there(
-    tmp_path: Path, error: BaseException, is_new: bool
-) -> None:
-    if not is_new:
-        save(tmp_path / "m")
-    before = contents(tmp_path)
-    with pytest.raises((type(error), LinkerError)) as caught:
-        stopped(tmp_path / "m", error)
-    assert contents(tmp_path) == before
-    if isinstance(error, OSError):
-        assert "m: cannot be written: No space left on device" in str(caught.value)
-
-
 @pytest.mark.parametrize("error", [ValueError("no shape"), LinkerError("{}: no shape")])
 def test_what_cannot_be_read_again_takes_nobody_s_place(tmp_path: Path, error: Exception) -> None:
     folder = save(tmp_path / "m")

@@ -169,13 +169,6 @@ def test_a_row_for_each_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
     assert "5 of the rows repeat an id" in caplog.text
 
 
-def test_rows_of_other_status_stay_records_of_their_own(tmp_path: Path) -> None:
-    """As ontologies list a merged id at its old term and at its new one."""
-    text = "id\tname\tstatus\treplaced_by\nX:1\told\tmerged\tX:2\nX:1\tnew\t\t\nX:1\tolder\tmerged\tX:3\n"
-    found = [(c.name, c.status, c.replaced_by) for c in table.read(saved(tmp_path / "t.tsv", text))]
-    assert found == [("old", "merged", ("X:2", "X:3")), ("new", "current", ())]
-
-
 def test_bare_ids_stay_as_they_are_or_get_a_prefix(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

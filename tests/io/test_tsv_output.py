@@ -49,19 +49,6 @@ def test_a_row_for_each_candidate_of_each_part() -> None:
     assert written("tsv") == "\t".join((*COLUMNS, "rejected", "assertion")) + "\n"
 
 
-def test_confidences_and_what_was_rejected() -> None:
-    sure = dataclasses.replace(GOUT, confidence=0.98765)
-    unsure = Candidate("A:1", "Tea", "tea", 0.4, confidence=0.12)
-    parts = (
-        Part("gout", candidates=(sure, dataclasses.replace(TWO[0], confidence=0.0))),
-        Part("tea", nil=True, rejected=unsure),
-    )
-    rows = lines(Prediction(Mention("gout and tea"), parts))[1:4]
-    assert [row.split("\t")[6:] for row in rows] == [
-        ["1", "0.9877", "", ""], ["2", "0.0000", "", ""], ["", "0.1200", "A:1", ""],
-    ]  # fmt: skip
-
-
 TEXT = st.text(
     st.characters(exclude_categories=["Cs"]) | st.sampled_from("\"\t\r\n\0 '\\,|#"), max_size=8
 )

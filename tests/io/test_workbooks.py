@@ -59,25 +59,6 @@ def test_values_keep_their_types_and_the_rest_stays_behind(path: Path) -> None:
     assert (sheet["B2"].font.bold, sheet["C3"].number_format) == (False, "General")
 
 
-def test_values_of_every_type(tmp_path: Path) -> None:
-    values = [
-        *(7, -2.5, 12345678901, True, False, "007", " x ", "a\nb", "#N/A", "Ä<&"),
-        *(datetime.datetime(2026, 11, 23, 8, 30), datetime.time(8, 30)),
-        datetime.timedelta(days=2, hours=3),
-    ]
-    book = openpyxl.Workbook()
-    book.active.append(["disease", *["x"] * len(values)])
-    book.active.append(["gout", *values])
-    formula = book.active.cell(2, len(values) + 2, "=1+1")
-    formula.data_type = "s"  # a text that looks like one
-    book.save(tmp_path / "t.xlsx")
-    sheet = openpyxl.load_workbook(io.BytesIO(extended(tmp_path / "t.xlsx", "n"))).active
-    cells = sheet[2]
-    assert [cell.value for cell in cells] == ["gout", *values, "=1+1", "n"]
-    assert [type(cell.value) for cell in cells[1:-2]] == [*map(type, values)]
-    assert cells[-2].data_type == "s"
-
-
 def test_the_sheet_with_the_column_is_read(path: Path) -> None:
     table = tables.read(path, ["disease"])
     assert table.header == ["code", "disease", "when"]
@@ -98,13 +79,6 @@ def rewritten(path: Path, entry: str, change: Callable[[bytes], bytes]) -> Path:
 
 
 SHEET = "xl/worksheets/sheet2.xml"
-
-
-@pytest.mark.parametrize(("old", "new"), [(b'r="A2"', b'r="ZZZZ2"'), (b"</sheetData>", b"")])
-def test_damaged_workbooks(path: Path, old: bytes, new: bytes) -> None:
-    bad = rewritten(path, SHEET, lambda data: data.replace(old, new, 1))
-    with pytest.raises(LinkerError):
-        extended(bad, "x")
 
 
 @pytest.mark.parametrize("part", ["xl/workbook.xml", SHEET])

@@ -42,23 +42,21 @@ def test_forms_of_definitions(line: str) -> None:
     assert pairs(text) == {short: long}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "twelve patients (n = 12)",
-        "the substrate(s) of this enzyme",
-        "a large study (see below)",
-        "investigations (i.e., by biopsy)",
-        "It ends here. The AT group (AT)",
-        "Ataxia was seen. Telangiectasia (AT) was not.",
-        "unbalanced ) brackets ( are ] no [ matter",
-        "Duchenne or Becker muscular dystrophy (DMD)",
-        "()",
-        "( )",
-        "x (\t)",
-        "",
-    ],
-)
+NOTHING = """
+twelve patients (n = 12)
+the substrate(s) of this enzyme
+a large study (see below)
+investigations (i.e., by biopsy)
+It ends here. The AT group (AT)
+Ataxia was seen. Telangiectasia (AT) was not.
+unbalanced ) brackets ( are ] no [ matter
+Duchenne or Becker muscular dystrophy (DMD)
+()
+( )
+"""
+
+
+@pytest.mark.parametrize("text", [*NOTHING.strip().split("\n"), "x (\t)", ""])
 def test_what_defines_nothing(text: str) -> None:
     assert pairs(text) == {}
 

@@ -81,12 +81,6 @@ def test_options_switch_ways_off() -> None:
     assert ways("ATM", dataclasses.replace(OPTIONS, abbreviations=False)) == "whole atm"
 
 
-def test_without_rivals_there_is_one_way() -> None:
-    reader = Reader(NAMES, OPTIONS, rivals=False)
-    (way,) = read(reader, "breast and ovarian cancer", Definitions())
-    assert way.kind == "split"
-
-
 def test_the_parts_of_a_reading() -> None:
     expanded, whole = read(Reader(NAMES, OPTIONS), "ATM", DEFINITIONS)
     long_form = "Ataxia telangiectasia"
@@ -189,9 +183,3 @@ def test_respelt_mentions() -> None:
     for text, is_respelt in (("QUUX", False), ("QUUXXX", True), ("gout", False)):
         found = read(Reader(names, OPTIONS), text)
         assert any(way.kind == "respelt" for way in found) is is_respelt
-
-
-def test_no_two_readings_look_up_the_same() -> None:
-    for line in CELLS.strip().split("\n"):
-        forms = [way.forms for way in cell_ways(line)]
-        assert len(set(forms)) == len(forms)
