@@ -19,8 +19,8 @@ from linker.desk.service.settings import is_loopback
 from linker.errors import LinkerError, Skip, UsageError, shown
 from linker.integrations import HUB, fetched
 from linker.io import files
+from linker.io.files import MENTION_LIMIT
 from linker.io.outputs import ASSERTED, OUTCOMES, Outcome
-from linker.io.parsing import MENTION_LIMIT
 from linker.io.rows import Added, Table, free_names
 from linker.linking.folder import described_index
 from linker.linking.linker import Linker

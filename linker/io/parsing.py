@@ -15,12 +15,10 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar, cast, get_args
 from linker.errors import InputError, LinkerError, OnError, RecordError, ignore, shorten
 from linker.ids import NO_CONCEPT, namespace
 from linker.io import files
-from linker.io.files import Pathlike, parse_json, read_lines, read_text
+from linker.io.files import MENTION_LIMIT, NAME_LIMIT, Pathlike, parse_json, read_lines, read_text
 from linker.io.rows import TableRow
 from linker.records import NAME_KINDS, SELECTION, Concept, Name, NameKind, Selection, Span, State
 
-MENTION_LIMIT = 1_000  # characters; a longer "name" is a paragraph or a damaged line
-NAME_LIMIT = 5_000  # characters; the longest name of the UMLS has about 3,000
 _BLOCK = 1 << 16  # bytes read at a time
 # what parsing a record raises that is not as its format has it
 _BAD = (ValueError, AttributeError, LookupError, TypeError, RecursionError, SyntaxError)

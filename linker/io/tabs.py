@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -70,28 +70,25 @@ def read_table(
     yield from parse_each(path, lines, of_line, on_error)
 
 
-def read_beside(
-    first: Pathlike,
-    name: str,
-    lacking: str,
-    columns: Sequence[str],
-    parse: Callable[..., _Parsed | None],
-    on_error: OnError,
-    titles: str = "",
-) -> Iterator[_Parsed]:
-    """Parse the rows of another table, in the folder of the first; see `read_table`.
+class Sheet(NamedTuple):
+    """A table that stands beside another one."""
 
-    Args:
-        first: the file of the first table; an open file stands in no folder.
-        name: of the other file.
-        lacking: what concepts lack without it, as a warning says.
-        columns, parse, on_error, titles: as for `read_table`.
-    """
+    name: str  # of the file
+    columns: tuple[str, ...]  # those that are read
+    lacking: str  # what concepts lack without it
+    titles: str = ""  # see `read_table`
+
+
+def read_beside(
+    first: Pathlike, sheet: Sheet, parse: Callable[..., _Parsed | None], on_error: OnError
+) -> Iterator[_Parsed]:
+    """Parse the rows of a table in the folder of the first; an open file stands in no folder."""
     place = first if isinstance(first, OpenFile) else Path(first).parent
-    if path := find(place, name):
-        yield from read_table(path, columns, parse, on_error, titles)
+    if path := find(place, sheet.name):
+        yield from read_table(path, sheet.columns, parse, on_error, sheet.titles)
     else:
-        logger.warning("%s: there is no %s, so the concepts have no %s", place, name, lacking)
+        text = "%s: there is no %s, so the concepts have no %s"
+        logger.warning(text, place, sheet.name, sheet.lacking)
 
 
 def first_table(path: Pathlike, name: str) -> Pathlike:
@@ -163,8 +160,17 @@ class Grouped:
 
 
 _OMOP_OPTIONS = ("languages", "sources")
-_OMOP_CONCEPT, _OMOP_SYNONYM = "CONCEPT.csv", "CONCEPT_SYNONYM.csv"
-_OMOP_RELATIONSHIP, _OMOP_VOCABULARY = "CONCEPT_RELATIONSHIP.csv", "VOCABULARY.csv"
+_OMOP_CONCEPT, _OMOP_VOCABULARY = "CONCEPT.csv", "VOCABULARY.csv"
+_OMOP_SYNONYM = Sheet(
+    "CONCEPT_SYNONYM.csv",
+    ("concept_id", "concept_synonym_name", "language_concept_id"),
+    "synonyms",
+)
+_OMOP_RELATIONSHIP = Sheet(
+    "CONCEPT_RELATIONSHIP.csv",
+    ("concept_id_1", "concept_id_2", "relationship_id", "invalid_reason"),
+    "parents, alternative ids and replacements",
+)
 _OMOP_COLUMNS = (
     *("concept_id", "concept_name", "domain_id", "vocabulary_id"),
     *("standard_concept", "concept_code", "invalid_reason"),
@@ -182,7 +188,8 @@ _OMOP_REVERSED = {"Subsumes": "parents", "Maps to": "alt_ids"}  # of the second 
 def _is_athena(path: Pathlike, head: list[str]) -> bool:
     """Tell whether `path` is a folder with a table of concepts, or the first line is its header."""
     if is_folder(path):
-        return any(find(path, name) for name in (_OMOP_CONCEPT, _OMOP_SYNONYM, _OMOP_RELATIONSHIP))
+        names = (_OMOP_CONCEPT, _OMOP_SYNONYM.name, _OMOP_RELATIONSHIP.name)
+        return any(find(path, name) for name in names)
     return set(_OMOP_COLUMNS) <= set("".join(head[:1]).split("\t"))
 
 
@@ -269,8 +276,7 @@ def _omop_synonyms(
         check_concept(identifier, (name.strip(),))
         return number, Statement("exact", name, language)
 
-    columns = ("concept_id", "concept_synonym_name", "language_concept_id")
-    return read_beside(table, _OMOP_SYNONYM, "synonyms", columns, synonym, on_error)
+    return read_beside(table, _OMOP_SYNONYM, synonym, on_error)
 
 
 def _omop_relations(table: Pathlike, on_error: OnError, kept: Collection[int]) -> Iterator[Row]:
@@ -287,9 +293,7 @@ def _omop_relations(table: Pathlike, on_error: OnError, kept: Collection[int]) -
         is_kept = is_kept and (field != "parents" or other in kept)
         return (owner, Statement(field, f"OMOP:{other}")) if is_kept else None
 
-    columns = ("concept_id_1", "concept_id_2", "relationship_id", "invalid_reason")
-    lacking = "parents, alternative ids and replacements"
-    return read_beside(table, _OMOP_RELATIONSHIP, lacking, columns, relation, on_error)
+    return read_beside(table, _OMOP_RELATIONSHIP, relation, on_error)
 
 
 athena = SimpleNamespace(
@@ -402,9 +406,8 @@ def _descriptions(
     """The names and definitions in the languages, and the names with their tags in all."""
     preferred = _preferred(files[_LANGUAGE], on_error)
 
-    def description(
-        _: int, identifier: str, active: str, number: str, language: str, kind: str, term: str
-    ) -> Row | None:
+    def description(_: int, identifier: str, *cells: str) -> Row | None:
+        active, number, language, kind, term = cells
         is_full = kind == _FULLY_SPECIFIED
         if active != "1" or (languages.place(language) is None and not is_full):
             return None
@@ -483,13 +486,18 @@ rf2 = SimpleNamespace(recognises=_is_rf2, read=read_rf2, release=_rf2_release, O
 
 _RRF_OPTIONS = ("languages", "sources")
 
-_TITLES = {  # of the columns, which the files do not name; a bar stands behind each
-    "MRCONSO.RRF": "CUI|LAT|TS|LUI|STT|SUI|ISPREF|AUI|SAUI|SCUI|SDUI|SAB|TTY|CODE|STR|SRL|SUPPRESS"
-    "|CVF|",
-    "MRREL.RRF": "CUI1|AUI1|STYPE1|REL|CUI2|AUI2|STYPE2|RELA|RUI|SRUI|SAB|SL|RG|DIR|SUPPRESS|CVF|",
-    "MRSTY.RRF": "CUI|TUI|STN|STY|ATUI|CVF|",
-}
-_NAMES_FILE, _RELATIONS_FILE, _TYPES_FILE = _TITLES
+# the columns, which the files do not name; a bar stands behind each
+_NAMES_FILE, _NAMES_TITLES = (
+    "MRCONSO.RRF",
+    "CUI|LAT|TS|LUI|STT|SUI|ISPREF|AUI|SAUI|SCUI|SDUI|SAB|TTY|CODE|STR|SRL|SUPPRESS|CVF|",
+)
+_RELATIONS = Sheet(
+    "MRREL.RRF",
+    ("CUI1", "REL", "CUI2", "SAB", "SUPPRESS"),
+    "parents",
+    "CUI1|AUI1|STYPE1|REL|CUI2|AUI2|STYPE2|RELA|RUI|SRUI|SAB|SL|RG|DIR|SUPPRESS|CVF|",
+)
+_TYPES = Sheet("MRSTY.RRF", ("CUI", "TUI"), "semantic types", "CUI|TUI|STN|STY|ATUI|CVF|")
 _ATOM = ("CUI", "LAT", "TS", "STT", "ISPREF", "SAB", "TTY", "STR", "SUPPRESS")
 # term types: abbreviation, acronym, acronym made by the UMLS
 _ABBREVIATIONS = frozenset({"AB", "ACR", "MTH_ACR"})
@@ -502,7 +510,7 @@ def _is_rrf(path: Pathlike, head: list[str]) -> bool:
     if is_folder(path):
         return find(path, _NAMES_FILE) is not None
     cells = head[0].split("|") if head else []
-    return len(cells) == _TITLES[_NAMES_FILE].count("|") + 1 and _is_cui(cells[0])
+    return len(cells) == _NAMES_TITLES.count("|") + 1 and _is_cui(cells[0])
 
 
 def read_rrf(
@@ -576,7 +584,7 @@ def _atoms(
         is_preferred = preferred == ["P", "PF", "Y"]
         return cui, Statement("preferred" if is_preferred else field, text, language, source)
 
-    return read_table(path, _ATOM, atom, on_error, _TITLES[_NAMES_FILE])
+    return read_table(path, _ATOM, atom, on_error, _NAMES_TITLES)
 
 
 def _parents(
@@ -591,9 +599,7 @@ def _parents(
         is_kept = kept[_cui_number(second)] and first != second and kept[child]
         return (child, Statement("parents", f"UMLS:{second}")) if is_kept else None
 
-    columns = ("CUI1", "REL", "CUI2", "SAB", "SUPPRESS")
-    titles = _TITLES[_RELATIONS_FILE]
-    return read_beside(names, _RELATIONS_FILE, "parents", columns, parent, on_error, titles)
+    return read_beside(names, _RELATIONS, parent, on_error)
 
 
 def _types(names: Pathlike, on_error: OnError, kept: bytearray) -> Iterator[Row]:
@@ -604,10 +610,7 @@ def _types(names: Pathlike, on_error: OnError, kept: bytearray) -> Iterator[Row]
             raise RecordError(problem, tui, expected=expected)
         return (number, Statement("types", tui)) if kept[number] else None
 
-    columns, titles = ("CUI", "TUI"), _TITLES[_TYPES_FILE]
-    return read_beside(
-        names, _TYPES_FILE, "semantic types", columns, semantic_type, on_error, titles
-    )
+    return read_beside(names, _TYPES, semantic_type, on_error)
 
 
 rrf = SimpleNamespace(recognises=_is_rrf, read=read_rrf, OPTIONS=_RRF_OPTIONS)

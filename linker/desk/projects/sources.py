@@ -15,9 +15,8 @@ from linker.io import files
 from linker.io import mentions as mention_files
 from linker.io import mentions as readers
 from linker.io import rows as tables
-from linker.io.files import OpenFile
+from linker.io.files import MENTION_LIMIT, OpenFile
 from linker.io.formats import FORMATS, MENTIONS
-from linker.io.parsing import MENTION_LIMIT
 from linker.io.rows import Table
 from linker.jobs.tables import mention_of
 from linker.records import Document, Mention
