@@ -6,6 +6,7 @@ import re
 import string
 import unicodedata
 from functools import lru_cache
+from importlib import resources
 from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
@@ -58,6 +59,12 @@ def _fold_unicode(text: str, options: NormalizeOptions) -> str:
     if options.greek:
         text = text.translate(_greek())
     return text
+
+
+def rows_of(file: str) -> list[list[str]]:
+    """The rows of a table that comes with linker, cut at their tabs; lines with a # are notes."""
+    text = (resources.files("linker.text") / file).read_text("utf-8")
+    return [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
 
 
 def without_unseen(text: str) -> str:

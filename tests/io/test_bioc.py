@@ -230,26 +230,6 @@ def test_unchanged_documents_come_back(tmp_path: Path, name: str) -> None:
     assert read_back(tmp_path, unchanged(documents)) == documents
 
 
-def test_confidences_and_rejected_candidates_are_infons(tmp_path: Path) -> None:
-    first, _ = bioc.read(DATA / "mini.bioc.xml")
-    _, breast, ovarian, *_ = first.mentions
-    sure = Part("x", candidates=(Candidate("X:1", "x", "x", 1, confidence=0.97),))
-    unsure = Part("x", nil=True, rejected=Candidate("X:2", "x", "x", 0.5, confidence=0.125))
-    predictions = [Prediction(breast, (sure, unsure)), Prediction(ovarian, (unsure,))]
-    (again,) = read_back(tmp_path, written("bioc", (first, predictions)))
-    infons = {m.text: dict(m.metadata) for m in again.mentions}
-    keys = ("identifier", "score", "confidence", "rejected")
-    assert [[infons[m.text].get(key) for key in keys] for m in (breast, ovarian)] == [
-        ["X:1|-1", "1.0000|-", "0.9700|0.1250", "-|X:2"],
-        ["-1", None, "0.1250", "X:2"],
-    ]
-    # linked again by a model without confidences: nothing of the first answer stays
-    linked = [Prediction(m, (Part("x"),)) for m in again.mentions if m.text == ovarian.text]
-    (third,) = read_back(tmp_path, written("bioc", (again, linked)))
-    infons = {m.text: dict(m.metadata) for m in third.mentions}
-    assert [infons[ovarian.text].get(key) for key in keys] == ["-1", None, "-", None]
-
-
 def test_predictions_are_infons_that_the_library_reads() -> None:
     first, _ = bioc.read(DATA / "mini.bioc.xml")
     _, breast, ovarian, gout, thalassaemia = first.mentions

@@ -155,14 +155,6 @@ def test_an_id_that_a_dictionary_has_is_not_split(tmp_path: Path, text: str, unk
     assert mention.gold == (GoldGroup(("X:C81,3",)), GoldGroup((unknown,)))
 
 
-@pytest.mark.parametrize("content", ["", "a\r\nb\n\n c\t", "\n", " \u2028é\U0001f600\x07"])
-def test_the_text_is_as_given(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "one.txt"
-    path.write_bytes(content.encode())
-    (document,) = mentions.read_texts(path)
-    assert (document.id, document.text, document.mentions) == ("one", content, ())
-
-
 def test_a_folder_of_texts(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("second", encoding="utf-8")
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"first"))

@@ -114,15 +114,6 @@ def test_languages(meta: Path) -> None:
     )
 
 
-def test_sources_filter_names_and_parents(meta: Path) -> None:
-    found = list(rrf.read(meta, sources=("AAA",)))
-    assert [(c.id, c.name) for c in found] == [
-        ("UMLS:C9000001", "animal disease"),
-        ("UMLS:C9000002", "ovine fever"),
-    ]
-    assert parents(list(rrf.read(meta, sources=("BBB",)))) == {"2": (), "4": ()}
-
-
 @pytest.mark.parametrize(
     "line", ["C9000002|ENG|a name", atom("", "a"), atom("D900001", "a"), atom("C9000001", " ")]
 )

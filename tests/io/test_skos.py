@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary
 from linker.errors import InputError
 from linker.io import dictionaries
 from linker.io.parsing import Languages
@@ -71,12 +70,6 @@ def test_a_concept_whole(tmp_path: Path) -> None:
     )
     german = list(skos.read(path, languages=Languages(["de", "en"])))[1]
     assert (german.name, german.definition) == ("Schaffieber", "Ein Schaf.")
-
-
-def test_hierarchy_and_old_ids(tmp_path: Path) -> None:
-    dictionary = Dictionary.read(saved(tmp_path / "x.ttl", TURTLE))
-    assert dictionary.concept(2).parents == ("x:2",)
-    assert dictionary.resolve("x:4") == dictionary.resolve("A01") == {"x:2"}
 
 
 def test_rdf_xml(tmp_path: Path) -> None:

@@ -297,16 +297,6 @@ def test_bad_files_are_refused_with_their_line(tmp_path: Path, text: str) -> Non
         assert list(sssom.read(path, on_error=Skip())) == [FEVER]
 
 
-def test_rows_without_an_id_map_nothing_and_are_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    rows = ROW.replace("MONDO:1", "") + ROW + ROW.replace("D900001", "")
-    path = saved(tmp_path / "m.tsv", COLUMNS + rows)
-    assert list(sssom.read(path)) == [FEVER]
-    (record,) = caplog.records
-    assert "2 without an id, the first in line 2" in record.getMessage()
-
-
 # what can stand inside a line
 
 

@@ -127,15 +127,6 @@ def test_bad_rows_stop_or_are_skipped(tmp_path: Path, line: str) -> None:
     assert [c.id for c in refused(table.read, path, 2)] == ["X:2"]
 
 
-@pytest.mark.parametrize(
-    "header", ["identifier\tname", "id,label", "id,name,Name", "id,name,parents,parent"]
-)
-def test_bad_headers(tmp_path: Path, header: str) -> None:
-    with pytest.raises(InputError) as caught:
-        list(table.read(saved(tmp_path / "bad.tsv", header + "\n")))
-    assert caught.value.line == 1
-
-
 DESCRIPTIONS = """\
 id,name,kind,language,parent,definition
 X:2,ovine fever,synonym,en,X:1,

@@ -11,7 +11,7 @@ import pytest
 from linker.errors import LinkerError
 from linker.io import jsonl
 from linker.io.outputs import Layout
-from linker.io.terms import Term, mapped, omop_id, terms
+from linker.io.terms import Term, mapped, terms
 from linker.records import (
     Assertion,
     Candidate,
@@ -95,17 +95,6 @@ def test_a_term_is_accepted_where_all_its_mentions_are() -> None:
     rejected = Decision("x", "A:2", False, reviewer="Bob", time="2026-11-24T10:00:00+00:00")
     both = replace(accepted, decisions=(*accepted.decisions, rejected))
     assert Term.of(both).accepted_by == "Ada"  # Bob accepted nothing
-
-
-def test_the_concept_id_of_omop() -> None:
-    def known(*also: tuple[str, str]) -> Candidate:
-        others = tuple(Reference(identifier, predicate, "m") for identifier, predicate in also)
-        return Candidate("A:1", "", "", 1.0, also=others)
-
-    assert omop_id(Candidate("OMOP:312327", "", "", 1.0)) == 312327
-    assert omop_id(known(("A:3", "skos:exactMatch"), ("OMOP:7", "skos:exactMatch"))) == 7
-    assert omop_id(known(("OMOP:7", "skos:broadMatch"))) == 0
-    assert omop_id(Candidate("312327", "", "", 1.0)) == omop_id(Candidate("OMOP:x", "", "", 1)) == 0
 
 
 XREF = (Reference("RxNorm_Extension:1", "oboInOwl:hasDbXref", "CONCEPT.csv"),)

@@ -59,16 +59,6 @@ def test_values_keep_their_types_and_the_rest_stays_behind(path: Path) -> None:
     assert (sheet["B2"].font.bold, sheet["C3"].number_format) == (False, "General")
 
 
-def test_the_sheet_with_the_column_is_read(path: Path) -> None:
-    table = tables.read(path, ["disease"])
-    assert table.header == ["code", "disease", "when"]
-    rows = [(row.number, list(row.cells)) for row in table.rows()]
-    assert rows[0] == (2, ["12", "gout", "2026-11-23"])
-    assert rows[1][1][1:] == ["", "0.5"]
-    assert rows[2] == (4, ["3", "measles"])
-    assert tables.read(path, ["x"]).header == ["nothing"]
-
-
 def rewritten(path: Path, entry: str, change: Callable[[bytes], bytes]) -> Path:
     """The workbook with another content of an entry."""
     other = path.with_name("other.xlsx")
