@@ -20,7 +20,7 @@ class Caller:
     """Who sends a request."""
 
     reviewer: str = ""  # whom its key names; empty: who it says, but for those who have a key
-    others: frozenset[str] = frozenset()  # who have keys of their own, see `text.people`
+    others: frozenset[str] = frozenset()  # who have keys of their own, see `text.normalize.person`
 
 
 _CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 (is frozen)
