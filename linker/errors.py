@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import logging
 import os
 import re
 from collections.abc import Callable, Iterator
 from os import PathLike
+from typing import TypeVar
 
 from linker.version import install_hint
 
@@ -167,3 +169,40 @@ def shown(text: str | PathLike[str]) -> str:
 def shorten(text: str, width: int = _LONGEST_VALUE) -> str:
     """Cut `text` to `width` characters for a message, marking the cut."""
     return text if len(text) <= width else text[:width] + "…"
+
+
+_Result = TypeVar("_Result")
+
+_is_given_up: contextvars.ContextVar[Callable[[], bool] | None] = contextvars.ContextVar(
+    "is_given_up", default=None
+)
+
+
+class Cancelled(Exception):
+    """Nobody waits for the result any longer."""
+
+
+def check_wanted() -> None:
+    """End work that nobody waits for; called between the steps of what may take long.
+
+    Raises:
+        Cancelled: what `call_while_wanted` was given says so.
+    """
+    is_given_up = _is_given_up.get()
+    if is_given_up is not None and is_given_up():
+        raise Cancelled
+
+
+def call_while_wanted(is_given_up: Callable[[], bool], function: Callable[[], _Result]) -> _Result:
+    """Call a function in this thread, which `check_wanted` ends where it is given up.
+
+    Args:
+        is_given_up: asked often, from this thread.
+        function: the work.
+    """
+
+    def called() -> _Result:
+        _is_given_up.set(is_given_up)
+        return function()
+
+    return contextvars.copy_context().run(called)

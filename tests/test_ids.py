@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.ids import curie, format_gold, join_ids, namespace, normalized, parse_gold, split_ids
+from linker.ids import (
+    VOCABULARIES,
+    curie,
+    format_gold,
+    join_ids,
+    namespace,
+    normalized,
+    of_address,
+    of_prefix,
+    parse_gold,
+    split_ids,
+)
 from linker.records import Gold, GoldGroup
 
 CURIES = {
@@ -111,3 +124,26 @@ groups = ids.map(one) | st.lists(ids, min_size=2, max_size=3, unique=True).map(
 @given(st.lists(groups, max_size=3).map(tuple))
 def test_gold_survives_writing(gold: Gold) -> None:
     assert parse_gold(format_gold(gold)) == gold
+
+
+def test_a_prefix_and_an_address_are_of_one_vocabulary() -> None:
+    names = [{name.upper() for name in (v.prefix, *v.spellings, *v.aliases)} for v in VOCABULARIES]
+    assert sum(map(len, names)) == len(set().union(*names))
+    addresses = [{a for a in (v.system, v.iri, *v.addresses) if a} for v in VOCABULARIES]
+    assert sum(map(len, addresses)) == len(set().union(*addresses))
+
+
+def test_systems_that_others_write() -> None:
+    mesh = ("https://www.nlm.nih.gov/mesh", "http://id.nlm.nih.gov/mesh")
+    for address in (*mesh, "http://terminology.hl7.org/CodeSystem/MSH", of_prefix("msh").system):
+        assert of_address(address).prefix == "MESH"
+    for name in ("hp", "mondo", "doid"):
+        known = of_address(f"http://purl.obolibrary.org/obo/{name}.owl")
+        assert (known.prefix, known.keeps_prefix) == (name.upper(), True)
+
+
+def test_terms_have_an_address_and_a_title() -> None:
+    for known in VOCABULARIES:
+        assert bool(known.terms) == bool(known.licence) <= bool(known.title)
+        assert known.may_be_passed_on or known.terms
+        assert re.fullmatch("https?://.+|", known.licence)

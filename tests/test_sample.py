@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary
-from linker.io import medic, mentions
+from linker.io import mentions
+from linker.io.table import medic
 from linker.records import Concept
 from linker.text import spelling
 

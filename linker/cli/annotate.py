@@ -18,7 +18,6 @@ from linker.io import (
     jsonl,
     mentions,
     pubtator,
-    text,
 )
 from linker.io.files import as_utf8
 from linker.jobs import linking
@@ -80,12 +79,14 @@ def _documents(options: SimpleNamespace) -> Iterator[Document]:
     """Read the documents: PubTator, BioC and JSON lines are recognised, all else is text."""
     source, on_error = options.source, options.on_error
     if files.is_folder(source):
-        yield from text.read(source, on_error=on_error, encoding=options.encoding)
+        yield from mentions.read_texts(source, on_error=on_error, encoding=options.encoding)
         return
     content, _ = as_utf8(source, options.encoding)
     kind = mentions.detect(source if source == "-" else content)
     kind = kind if options.read_as == "auto" else options.read_as
-    read = {"pubtator": pubtator.read, "bioc": bioc.read, "jsonl": jsonl.read}.get(kind, text.read)
+    read = {"pubtator": pubtator.read, "bioc": bioc.read, "jsonl": jsonl.read}.get(
+        kind, mentions.read_texts
+    )
     for item in read(content, on_error=on_error):
         if not isinstance(item, Document):
             what = f"holds mentions, such as {shorten(item.text)!r}, and no texts"

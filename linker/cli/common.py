@@ -20,9 +20,9 @@ from tqdm import tqdm
 from linker.errors import LinkerError, OnError, Skip, UsageError, shown
 from linker.integrations import HUB, fetched
 from linker.io import files, outputs
+from linker.io.files import MENTION_LIMIT
 from linker.io.mentions import no_mentions
 from linker.io.outputs import ASSERTED, OUTCOMES, Outcome
-from linker.io.parsing import MENTION_LIMIT
 from linker.io.rows import Added, Table, free_names
 from linker.jobs.linking import Item, LinkSettings, has_documents
 from linker.jobs.machines import Machines, cores

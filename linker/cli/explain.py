@@ -8,7 +8,7 @@ from linker.cli import common
 from linker.cli import options as o
 from linker.errors import InputError
 from linker.io import mentions as readers
-from linker.io import text
+from linker.io.mentions import read_texts
 from linker.linking.decided import Decided
 from linker.linking.linker import Linker
 from linker.records import Document, Selection
@@ -53,7 +53,7 @@ def _document(path: str) -> Document:
     """
     kind = readers.detect(path)
     if kind not in ("pubtator", "bioc", "concept", "jsonl"):
-        return next(text.read(path))
+        return next(read_texts(path))
     documents = [item for item in readers.read(path, kind) if isinstance(item, Document)]
     if len(documents) != 1:
         raise InputError(

@@ -19,7 +19,8 @@ from linker.desk.projects.exporting import Exporter
 from linker.desk.projects.queue import decided_mentions
 from linker.desk.projects.sources import Content
 from linker.desk.projects.store import Origin
-from linker.io import files, text
+from linker.io import files
+from linker.io.mentions import paths_of
 from linker.io.outputs import row_writer
 from linker.jobs.linking import model_hash
 from linker.linking.decided import Decided
@@ -57,7 +58,7 @@ def take(options: SimpleNamespace) -> None:
         with file.reading() as there:
             known = [source.column for source in store.sources(there, _number(file, name))]
         read = []
-        for path in (each for given in options.files for each in text.paths_of(given)):
+        for path in (each for given in options.files for each in paths_of(given)):
             with files.open_binary(path) as raw, files.reading(path):
                 content = raw.read()
             about = Path(str(path)).name.removesuffix(".gz"), options.column, options.encoding

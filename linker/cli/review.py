@@ -28,7 +28,7 @@ from linker.linking.decided import Decided
 from linker.linking.decisions import conflicts, fate, form_of, in_force, parts_of
 from linker.linking.linker import Linker
 from linker.records import Activity, Decision
-from linker.text.people import person
+from linker.text.normalize import person
 
 
 @click.group()

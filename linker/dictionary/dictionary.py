@@ -28,9 +28,9 @@ from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
 from linker.ids import curie, namespace, normalized
 from linker.io import dictionaries, files, persistence
-from linker.io.languages import ENGLISH, Languages
 from linker.io.mesh import Part
 from linker.io.outputs import ObjectSource
+from linker.io.parsing import ENGLISH, Languages
 from linker.io.persistence import Strings
 from linker.records import NAME_KINDS, Concept, Name, Reference, Source
 from linker.text.normalize import normalize

@@ -19,11 +19,10 @@ from typing import Literal
 from linker.dictionary.building import refuse_pipes, source_of
 from linker.dictionary.columns import XREF_SEPARATOR, Columns
 from linker.errors import LinkerError, OnError, ignore, stop
-from linker.ids import counted, namespace, normalized
+from linker.ids import counted, namespace, normalized, of_prefix
 from linker.io import dictionaries, files, sssom
 from linker.records import Concept, IdMapping, Name, NameKind, Reference, Source
 from linker.text.normalize import normalize
-from linker.vocabularies import of_prefix
 
 logger = logging.getLogger(__name__)
 

@@ -22,12 +22,12 @@ from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE, TRAINING
 from linker.dictionary.dictionary import Dictionary
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError
+from linker.ids import of_prefix
 from linker.records import Concept, Prediction, Reference
 from linker.text import abbreviations, languages
 from linker.text.find import LONGEST_SHORT, Finder, Match, TokenizedText, is_short_form
 from linker.text.mentions import TextOptions
 from linker.text.normalize import normalize
-from linker.vocabularies import of_prefix
 
 Doubt = Literal[
     "other case",

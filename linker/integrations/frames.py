@@ -10,7 +10,7 @@ import narwhals as nw
 
 from linker.errors import LinkerError, shorten
 from linker.integrations import Model, linker_of
-from linker.io.parsing import MENTION_LIMIT
+from linker.io.files import MENTION_LIMIT
 from linker.jobs import tables
 from linker.jobs.linking import lends
 from linker.linking.linker import Linker

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from linker.dictionary import lookup
 from linker.errors import LinkerError, needing
 from linker.evaluation.pairs import PairChecker
-from linker.io.parsing import MENTION_LIMIT
+from linker.io.files import MENTION_LIMIT
 from linker.linking.decided import Decided
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker

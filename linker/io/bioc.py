@@ -2,11 +2,11 @@
 
 These metadata are reserved for writing the same structure again; all others are infons:
 
-- `bioc:in` of a mention or relation: the number of its passage, and behind a point that of its
-  sentence; empty for the document;
-- `bioc:sentences` of a passage: offset, length and infons of each sentence;
+- `bioc:in` of a mention or relation: the number of its passage; empty for the document;
 - `bioc:source`, `bioc:date`, `bioc:key` and `bioc:infon:…` of a document: the fields of its
   collection.
+
+What stands in a sentence is read as if it stood in its passage.
 
 The infons `linker:under`, `linker:not_under`, `linker:types` and `linker:namespaces` of a document
 or an annotation are lists with commas: the `Selection` that it is linked within.
@@ -213,21 +213,13 @@ def _holders(raw: Any) -> Iterator[tuple[str, Any]]:
     """Yield the document, its passages and their sentences, each with its place (`bioc:in`)."""
     yield "", raw
     for i, passage in enumerate(raw.passages):
-        yield str(i), passage
-        for j, sentence in enumerate(passage.sentences):
-            yield f"{i}.{j}", sentence
+        yield from ((str(i), holder) for holder in (passage, *passage.sentences))
 
 
 def _passage(number: int, raw: Any) -> Passage:
     metadata, offset = _infons(raw.infons), _whole(raw.offset)
-    sentences = tuple(
-        Passage(s.text or "", _whole(s.offset) - offset, _infons(s.infons)) for s in raw.sentences
-    )
+    sentences = tuple(Passage(s.text or "", _whole(s.offset) - offset) for s in raw.sentences)
     _check_order(sentences, f"in passage {number}, counted from its start, sentence")
-    if sentences:
-        metadata["bioc:sentences"] = json.dumps(
-            [[s.offset + offset, len(s.text), s.metadata] for s in sentences]
-        )
     return Passage(raw.text or Document("", sentences).text, offset, metadata)
 
 
@@ -306,7 +298,7 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
     `outputs.INFONS` have the values of the parts in the same way (`-`: none), and are absent if all
     of them would be `-`. `state` is what people said of the mention, "model" where nobody did, and
     `decisions` has what they decided, as JSON.
-    Sentences, relations and other infons stand as they were read. A character that XML cannot hold
+    Relations and other infons stand as they were read. A character that XML cannot hold
     becomes a blank. For the arguments see `linker.io.outputs.Writer`.
 
     Raises:
@@ -327,9 +319,9 @@ def _written_document(document: Document) -> tuple[Any, dict[str, Any]]:
     result.id, result.infons = _clean(document.id), _written_infons(document.metadata)
     holders: dict[str, Any] = {"": result}
     for i, passage in enumerate(document.passages):
-        holders[str(i)] = _written_passage(passage)
-        result.add_passage(holders[str(i)])
-        holders |= {f"{i}.{j}": sentence for j, sentence in enumerate(holders[str(i)].sentences)}
+        holders[str(i)] = written = bioc.BioCPassage.of_text(_clean(passage.text), passage.offset)
+        written.infons = _written_infons(passage.metadata)
+        result.add_passage(written)
     for i, relation in enumerate(document.relations):
         place = relation.metadata.get("bioc:in", "")
         holders[place if place in holders else ""].add_relation(
@@ -350,21 +342,6 @@ def _place(mention: Mention, document: Document, holders: Mapping[str, Any]) -> 
         if p.offset <= start < p.offset + len(p.text)
     )
     return next(inside, "")
-
-
-def _written_passage(passage: Passage) -> Any:
-    result = bioc.BioCPassage()
-    result.offset, result.infons = passage.offset, _written_infons(passage.metadata)
-    text = _clean(passage.text)
-    sentences = json.loads(passage.metadata.get("bioc:sentences", "[]"))
-    for offset, length, infons in sentences:
-        start = offset - passage.offset
-        sentence = bioc.BioCSentence.of_text(text[start : start + length], offset)
-        sentence.infons = _written_infons(infons)
-        result.add_sentence(sentence)
-    if not sentences:
-        result.text = text
-    return result
 
 
 def _annotation(mention: Mention, prediction: Prediction | None, number: str) -> Any:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from linker.errors import InputError, LinkerError, OnError, stop
+from linker.ids import of_prefix
 from linker.io import fetching, sssom
 from linker.io.files import (
     Pathlike,
@@ -31,10 +32,9 @@ from linker.io.files import (
     start_of,
 )
 from linker.io.formats import DICTIONARIES, FORMATS
-from linker.io.languages import ENGLISH, Languages
 from linker.io.mesh import Part
+from linker.io.parsing import ENGLISH, Languages
 from linker.records import Concept
-from linker.vocabularies import of_prefix
 
 _WAIT = 10  # seconds for the answer whether there is a file
 
@@ -49,7 +49,7 @@ def detect(path: Readable) -> str:
         path: a path, or an open file, as in `linker.io.mentions.detect`.
 
     Raises:
-        InputError: the file is empty, not text, or in no format of `linker.io.formats.DICTIONARIES`.
+        InputError: the file is empty, not text, or in none of `formats.DICTIONARIES`.
     """
     with peeking(path) as file:
         return _detect(file)

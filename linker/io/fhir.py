@@ -15,16 +15,14 @@ from typing import Any
 from urllib.parse import quote
 
 from linker.errors import OnError, RecordError, stop
-from linker.ids import namespace
+from linker.ids import namespace, of_address, of_prefix
 from linker.io import jsonl
 from linker.io.files import Pathlike
-from linker.io.languages import Languages, Statement
 from linker.io.outputs import Layout
-from linker.io.parsing import json_version, parse_each, parsing, read_json
+from linker.io.parsing import Languages, Statement, json_version, parse_each, parsing, read_json
 from linker.io.terms import Term, mapped
 from linker.records import Concept, Document
 from linker.version import NAME, VERSION
-from linker.vocabularies import of_address, of_prefix
 
 logger = logging.getLogger(__name__)
 

@@ -21,8 +21,12 @@ from linker.io.replacing import write_binary_aside as write_binary_aside
 from linker.io.replacing import write_folder as write_folder
 from linker.io.replacing import writing as writing
 
+# the limits of all that is read from outside, by which damaged and hostile files are known
 LONG_LINE = 64_000_000  # bytes of a line, which may hold a whole document or object
 WHOLE = 512_000_000  # bytes of a file that is read whole
+MENTION_LIMIT = 1_000  # characters; a longer "name" is a paragraph or a damaged line
+NAME_LIMIT = 5_000  # characters; the longest name of the UMLS has about 3,000
+MOST_CELLS = 10_000_000  # rows by columns of a sheet
 UTF8 = "utf-8"
 _BLOCK = 1 << 16  # bytes read at a time where nothing is kept, or by which a format is known
 _GZIP = b"\x1f\x8b"

@@ -43,8 +43,7 @@ _TSV = (
 # in the order in which they are recognised
 FORMATS = {
     "parquet": FileFormat(
-        reader="linker.io.jsonl:read_parquet",
-        writer="linker.io.tsv",
+        **(_of("jsonl", "read_parquet") | {"writer": "linker.io.tsv"}),
         sign=r"PAR1[\x00-\x08\x0e-\x1f]",
         is_text=False,
     ),
@@ -57,7 +56,7 @@ FORMATS = {
         **_of("pubtator"), sign=r"[^|\t\n]+\|[ta]\|", media_type="text/plain", has_also=False
     ),
     "tsv": FileFormat(**_of("tsv"), sign=_TSV, media_type="text/tab-separated-values"),
-    "txt": FileFormat(**_of("text", "read_mentions", False)),
+    "txt": FileFormat(**_of("mentions", "read_list", False)),
     "sssom": FileFormat(
         **_of("sssom", ""),
         media_type="text/tab-separated-values",
@@ -76,9 +75,10 @@ FORMATS = {
     **{
         name: FileFormat(dictionary=f"linker.io.{module}")
         for name, module in {
-            **{name: name for name in ("medic", "obo", "rrf", "athena", "rf2", "mesh")},
+            **{"medic": "table:medic", "obo": "obo", "rrf": "tabs:rrf"},
+            **{"athena": "tabs:athena", "rf2": "tabs:rf2", "mesh": "mesh"},
             **{"obographs": "obo:graphs", "fhir": "fhir", "skos": "rdf:skos", "owl": "rdf:owl"},
-            **{name: name for name in ("biosyn", "icd10cm", "table")},
+            **{"biosyn": "biosyn", "icd10cm": "table:icd10cm", "table": "table"},
         }.items()
     },
 }

@@ -16,8 +16,7 @@ from typing import Any
 from linker.errors import InputError, OnError, RecordError, ignore, stop
 from linker.ids import normalized, spelled_as
 from linker.io.files import Line, Pathlike, read_lines
-from linker.io.languages import Languages, Statement
-from linker.io.parsing import json_version, parse_each, parsing, read_json
+from linker.io.parsing import Languages, Statement, json_version, parse_each, parsing, read_json
 from linker.io.rdf import concept, curie, statement, synonym_predicate
 from linker.records import Concept
 

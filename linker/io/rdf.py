@@ -14,12 +14,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from linker.errors import InputError, OnError, needing, stop
-from linker.ids import normalized, spelled_as
+from linker.ids import normalized, of_address, spelled_as
 from linker.io.files import Pathlike, check_unicode, head, read_text
-from linker.io.languages import Languages, Statement
-from linker.io.parsing import parse_each, parsing
+from linker.io.parsing import Languages, Statement, parse_each, parsing
 from linker.records import Concept
-from linker.vocabularies import of_address
 
 logger = logging.getLogger(__name__)
 

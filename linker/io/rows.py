@@ -39,7 +39,6 @@ _LOOKED_AT = 200  # cells of a column
 _SAMPLES, _SAMPLE = 5, 60  # cells of a column that are shown, and characters of each
 _MOST_ABOVE = 20  # rows above a header
 _MOST_COMMENTS = 1_000  # lines above a header that are comments
-_MOST_CELLS = 10_000_000  # rows by columns of a sheet
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 _END = object()  # behind the last row of a sheet
 _ZIP = b"PK\x03\x04"  # how a workbook begins
@@ -385,8 +384,8 @@ class Workbook:
                 if values == [_END]:
                     return
                 widest = max(widest, len(values))
-                if count * widest > _MOST_CELLS:
-                    raise ValueError(f"a sheet has more than {_MOST_CELLS:,} cells")
+                if count * widest > files.MOST_CELLS:
+                    raise ValueError(f"a sheet has more than {files.MOST_CELLS:,} cells")
                 while values and values[-1] in (None, ""):
                     values.pop()
                 yield values

@@ -21,7 +21,7 @@ from typing import TextIO
 from urllib.parse import quote, unquote
 
 from linker.errors import InputError, OnError, RecordError, stop
-from linker.ids import namespace, normalized, part_ids
+from linker.ids import VOCABULARIES, namespace, normalized, of_prefix, part_ids
 from linker.io.files import Pathlike, read_lines
 from linker.io.outputs import BREAKS, Layout, ObjectSource, owner_of, spans_text, text_of
 from linker.io.parsing import by_column, comments, numbered, parse_each
@@ -37,7 +37,6 @@ from linker.records import (
     Prediction,
 )
 from linker.version import NAME, VERSION
-from linker.vocabularies import VOCABULARIES, of_prefix
 
 logger = logging.getLogger(__name__)
 

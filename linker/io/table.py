@@ -19,13 +19,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import chain
+from types import SimpleNamespace
 from typing import Any, TextIO, TypeVar, get_args
 
 from linker.errors import InputError, OnError, RecordError, ignore, stop
 from linker.ids import NO_CONCEPT, curie, normalized
 from linker.io.files import Pathlike, head, read_lines
-from linker.io.parsing import by_column, make_concept, numbered, parse_each
+from linker.io.parsing import by_column, comments, make_concept, numbered, parse_each
 from linker.io.rows import TableRow, delimiter_of, read_rows, titles_of
 from linker.records import NAME_KINDS, Concept, NameKind, Status
 
@@ -242,3 +244,112 @@ def _escape(text: str) -> str:
 
 def _unescape(text: str) -> str:
     return _ESCAPED.sub(lambda escape: _PLAIN[escape[0]], text) if "\\" in text else text
+
+
+_USED = {
+    *("DiseaseID", "DiseaseName", "Synonyms", "ParentIDs", "AltDiseaseIDs"),
+    *("Definition", "SlimMappings"),
+}
+# CTD writes: Thu Apr 30 12:42:36 EDT 2026
+_CREATED = re.compile(r"Report created: *\w+ (\w{3}) +(\d+) .*(\d{4})")
+
+
+def _is_medic(path: Pathlike, head: list[str]) -> bool:
+    """Tell whether the first lines hold the comment that names MEDIC's columns."""
+    return any(map(_names_columns, head))
+
+
+def medic_release(path: Pathlike) -> str:
+    """The day after "Report created:", such as 2026-04-30; empty where there is none."""
+    for line in comments(path):
+        if date := _CREATED.search(line):
+            return f"{datetime.strptime(' '.join(date.groups()), '%b %d %Y'):%Y-%m-%d}"
+    return ""
+
+
+def read_medic(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
+    """Read the concepts of a CTD disease file, in its order; SlimMappings become the types.
+
+    Raises:
+        InputError: the comment that names the columns is missing, or what `on_error` raises.
+    """
+    lines = read_lines(path, keep_ends=True, on_error=on_error)
+    header, first = "", None
+    for first in lines:
+        if not first[1].startswith("#"):
+            break
+        if not header and _names_columns(first[1]):
+            header = first[1].lstrip("# ")
+    if first is None or first[1].startswith("#"):
+        return
+    if not header:
+        problem, remedy = "no comment names the columns of MEDIC", "take the file as CTD offers it"
+        raise InputError(path, problem, line=first[0], value=first[1], remedy=remedy)
+    columns = titles_of(header)
+
+    def parse(number: int, row: TableRow) -> Concept:
+        return _medic_concept(number, by_column(row, columns))
+
+    data = (line for line in chain([first], lines) if not line[1].startswith("#"))
+    rows = read_rows(path, data, delimiter_of(header), on_error)
+    yield from parse_each(path, numbered(rows), parse, on_error)
+
+
+def _names_columns(line: str) -> bool:
+    """Whether a line is the comment that names the columns."""
+    return line.startswith("#") and set(titles_of(line.lstrip("# "))) >= _USED
+
+
+def _medic_concept(number: int, row: Mapping[str, str]) -> Concept:
+    return make_concept(
+        curie(row["DiseaseID"]),
+        row["DiseaseName"],
+        dict.fromkeys(_items(row["Synonyms"]), "exact"),
+        parents=tuple(map(curie, _items(row["ParentIDs"]))),
+        alt_ids=tuple(map(curie, _items(row["AltDiseaseIDs"]))),
+        definition=row["Definition"],
+        types=tuple(_items(row["SlimMappings"])),
+        line=number,
+    )
+
+
+def _items(cell: str) -> list[str]:
+    """Split a cell at its bars; white space around the parts and blank parts are dropped."""
+    return [text for part in cell.split("|") if (text := part.strip())]
+
+
+medic = SimpleNamespace(recognises=_is_medic, read=read_medic, release=medic_release)
+
+
+_ICD10CM = re.compile(r"\d{5} (?=.{7} )([A-Z]\d[0-9A-Z]{1,5}) +[01] (.{60}) (.*)")
+
+
+def _is_icd10cm(path: Pathlike, head: list[str]) -> bool:
+    """Tell whether the first line is one of an order file."""
+    return bool(head) and bool(_ICD10CM.fullmatch(head[0]))
+
+
+def read_icd10cm(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
+    """Read the codes of an order file; the parent is the longest code above that it begins with."""
+    codes: set[str] = set()
+
+    def parse(number: int, line: str) -> Concept | None:
+        if not line.strip():
+            return None
+        if not (match := _ICD10CM.fullmatch(line)):
+            expected = "a number, a code, 0 or 1, a short and a long description, of fixed width"
+            raise RecordError("the line is none of an order file", line, expected=expected)
+        code, short, name = match[1], match[2].strip(), match[3].strip()
+        codes.add(code)
+        above = (code[:end] for end in range(len(code) - 1, 2, -1))
+        parents = tuple(map(_identifier, [c for c in above if c in codes][:1]))
+        return make_concept(_identifier(code), name, {short: "exact"}, parents=parents, line=number)
+
+    yield from parse_each(path, read_lines(path, on_error=on_error), parse, on_error)
+
+
+def _identifier(code: str) -> str:
+    return f"ICD10CM:{code[:3]}{'.' * (len(code) > 3)}{code[3:]}"
+
+
+icd10cm = SimpleNamespace(recognises=_is_icd10cm, read=read_icd10cm)

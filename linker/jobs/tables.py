@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from linker.io.files import MENTION_LIMIT
 from linker.io.outputs import BESIDE, Layout
-from linker.io.parsing import MENTION_LIMIT
 from linker.io.rows import Added, TableRow
 from linker.linking.requests import Linked
 from linker.records import Mention, Prediction

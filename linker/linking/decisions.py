@@ -12,8 +12,7 @@ from linker.dictionary import Dictionary
 from linker.ids import join_ids, part_ids, split_ids
 from linker.records import Decision, Predicate, State
 from linker.text import abbreviations
-from linker.text.normalize import normalize
-from linker.text.people import person
+from linker.text.normalize import normalize, person
 
 Place = tuple[str, str]
 """A form of mentions, and the scope in which decisions on it hold."""

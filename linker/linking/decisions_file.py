@@ -22,7 +22,7 @@ from linker.io.files import Pathlike, parse_json
 from linker.io.outputs import settles_of
 from linker.linking.decisions import form_everywhere, form_of, in_force, place_of, standing
 from linker.records import Decision
-from linker.text.people import person
+from linker.text.normalize import person
 
 APPLICATION = 0x4C4E4B44  # "LNKD", by which SQLite files of this program are known
 PATIENCE = 60.0  # seconds to wait for other writers

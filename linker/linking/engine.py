@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import cancelling
 from linker.dictionary.lookup import Doubt, doubt
+from linker.errors import check_wanted
 from linker.linking.matches import Matches
 from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score
 from linker.linking.requests import Answer, Request, with_candidates
@@ -134,7 +134,7 @@ class Engine:
         """Find the ways to read each mention."""
         known: dict[tuple[int, str, CellPart | None], list[Wording]] = {}
         for place, answer in enumerate(answers):
-            cancelling.check()
+            check_wanted()
             key = answer.number, answer.text, answer.name
             if (readings := known.get(key)) is None:
                 given = _definitions(answer)

@@ -17,6 +17,7 @@ from linker.encoders import registry
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
+from linker.ids import KnownVocabulary, of_prefix
 from linker.io import persistence
 from linker.linking.options import restored
 from linker.linking.ranker import Ranker
@@ -29,7 +30,6 @@ from linker.search.hybrid import HybridGenerator
 from linker.search.index import IndexOptions
 from linker.search.sparse import SparseGenerator
 from linker.version import VERSION
-from linker.vocabularies import KnownVocabulary, of_prefix
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker

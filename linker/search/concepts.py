@@ -16,10 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import cancelling
 from linker.dictionary import NameTable
 from linker.dictionary.dictionary import LENT_RANK
-from linker.errors import LinkerError
+from linker.errors import LinkerError, check_wanted
 from linker.search.index import Floats, Hits, Integers, is_finite, is_first
 
 _OVERFETCH = 5  # names fetched for each concept to rank
@@ -279,7 +278,7 @@ class Generator(ABC):
             fetch = min(fetch, len(self.table))
             step, still_open = max(1, _CELLS // max(1, fetch)), [numbers[:0]]
             for batch in (numbers[i : i + step] for i in range(0, max(1, len(numbers)), step)):
-                cancelling.check()
+                check_wanted()
                 hits = self.score([queries[i] for i in batch], fetch)
                 if not is_finite(hits.scores):
                     raise LinkerError(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from linker import cancelling
+from linker.errors import check_wanted
 from linker.records import Span
 from linker.text import letters
 from linker.text.languages import Language, without_accents
@@ -64,7 +64,7 @@ def find(
     starts = [0, *(m.end() for m in _SENTENCE.finditer(text))]
     definitions = []
     for opening, closing in sorted(_brackets(text)):
-        cancelling.check()
+        check_wanted()
         start = max(starts[bisect_right(starts, opening) - 1], opening - _LONGEST)
         definitions += _defined(plain, start, opening, closing, permuted, stop)
     return [

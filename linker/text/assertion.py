@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from importlib import resources
 from typing import cast
 
 from linker.records import Assertion, Span
+from linker.text.normalize import rows_of
 
 _STRENGTH: dict[Assertion, int] = {  # of two cues the stronger one counts
     "present": 0,
@@ -40,9 +40,7 @@ _WRITTEN_OUT = 4  # letters of a cue of another language than the text's that is
 @lru_cache(maxsize=1)
 def _rows() -> list[list[str]]:
     """All cues: language, class, side, where, phrase; cues.tsv says what they mean."""
-    text = (resources.files("linker.text") / "cues.tsv").read_text("utf-8")
-    lines = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
-    rows = lines[1:]
+    rows = rows_of("cues.tsv")[1:]
     for relative in _RELATIVES:
         whose = ("", "maternal ", "paternal ", "his ", "her ")
         cues = [("cell", f"{side}{relative}") for side in (*whose[1:], "")]

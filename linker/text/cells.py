@@ -11,14 +11,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import Literal
 
 from linker.records import Assertion
 from linker.text import assertion
 from linker.text.assertion import stronger
 from linker.text.composites import IsName
-from linker.text.normalize import without_unseen
+from linker.text.normalize import rows_of, without_unseen
 
 LONGEST = 1_000  # characters of a cell that is read
 _MOST_ROUNDS = 10  # in which marks and cues are taken off
@@ -31,13 +30,9 @@ _SPACE = re.compile(r"[^\S\n]+")
 
 def _patterns() -> Mapping[str, list[re.Pattern[str]]]:
     """The patterns of marks.tsv, which says what its columns are."""
-    text = (resources.files("linker.text") / "marks.tsv").read_text("utf-8")
     parts: dict[str, str] = {}
     patterns: dict[str, list[re.Pattern[str]]] = {}
-    for line in text.splitlines():
-        if line.startswith("#"):
-            continue
-        name, case, pattern = line.split("\t")
+    for name, case, pattern in rows_of("marks.tsv"):
         for part, of_part in parts.items():
             pattern = pattern.replace(f"<{part}>", of_part)
         if not case:
@@ -163,9 +158,7 @@ def is_nothing(text: str, codes: tuple[str, ...]) -> bool:
 @lru_cache(maxsize=1)
 def _nothing() -> Mapping[str, str]:
     """The table of what stands for nothing, each with its language."""
-    text = (resources.files("linker.text") / "nothing.tsv").read_text("utf-8")
-    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
-    return {words: language for language, words in rows}
+    return {words: language for language, words in rows_of("nothing.tsv")}
 
 
 def _items(text: str) -> list[str]:

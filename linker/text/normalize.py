@@ -6,6 +6,7 @@ import re
 import string
 import unicodedata
 from functools import lru_cache
+from importlib import resources
 from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
@@ -60,6 +61,12 @@ def _fold_unicode(text: str, options: NormalizeOptions) -> str:
     return text
 
 
+def rows_of(file: str) -> list[list[str]]:
+    """The rows of a table that comes with linker, cut at their tabs; lines with a # are notes."""
+    text = (resources.files("linker.text") / file).read_text("utf-8")
+    return [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+
+
 def without_unseen(text: str) -> str:
     """A text without soft hyphens, zero-width characters and the like."""
     return text if text.isascii() else text.translate(_unseen())
@@ -92,3 +99,27 @@ def _signs(punctuation: str) -> dict[int, str]:
         table |= {c: " " for c in range(0x10000) if unicodedata.category(chr(c))[0] == "P"}
         table[0x2212] = " "  # the minus sign
     return table
+
+
+# what shows nothing, though Unicode counts it among letters, marks and signs: the joiner of
+# graphemes, fillers of Hangul, vowels of Khmer, selectors of variants, the blank of Braille
+_UNSEEN_SIGNS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\u2800"
+).union(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+
+
+@lru_cache(10_000)
+def person(name: str) -> str:
+    """What all ways to write a name have in common, so that nobody passes for another.
+
+    It is without case, in compatibility form (NFKC), with single blanks, and without characters
+    that cannot be seen.
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    words = ("".join(filter(_is_seen, word)) for word in folded.split())
+    return " ".join(filter(None, words))
+
+
+def _is_seen(character: str) -> bool:
+    """Whether a character shows: none of control, format, unassigned or private ones does."""
+    return unicodedata.category(character)[0] != "C" and character not in _UNSEEN_SIGNS

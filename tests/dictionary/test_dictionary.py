@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from linker import Dictionary
 from linker.dictionary.columns import Columns
 from linker.errors import LinkerError
-from linker.io import medic, persistence
+from linker.io import persistence
+from linker.io.table import medic
 from linker.records import Concept, Name
 from linker.text.normalize import normalize
 

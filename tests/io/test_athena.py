@@ -9,8 +9,9 @@ import pytest
 
 from linker import Dictionary
 from linker.errors import LinkerError
-from linker.io import athena, dictionaries
-from linker.io.languages import Languages
+from linker.io import dictionaries
+from linker.io.parsing import Languages
+from linker.io.tabs import athena
 from linker.records import Concept, Name
 
 from .conftest import refused

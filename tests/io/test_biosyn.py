@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 from pathlib import Path
 
 import pytest
 
 from linker.io import biosyn
+from linker.records import GoldGroup, Mention
 
 from .conftest import refused
 
@@ -48,16 +47,6 @@ def test_ids_in_a_row_of_other_lines_are_an_ambiguous_name(tmp_path: Path) -> No
     ]
 
 
-def test_ambiguous_lists_inside_ambiguous_lists(tmp_path: Path) -> None:
-    lines = ("D900001||a", "D900002||b", "D900003||c", "D900001|D900002||ab")
-    found = rows(tmp_path, *lines, "D900001|D900002|D900003||abc")
-    assert [names for _, _, names in found] == [
-        ["a", "ab", "abc"],
-        ["b", "ab", "abc"],
-        ["c", "abc"],
-    ]
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -75,18 +64,47 @@ def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: str) -> None:
     assert [c.id for c in refused(biosyn.read, path, 1)] == ["MESH:D900009"]
 
 
-@pytest.mark.data
-def test_the_processed_dictionary_of_biosyn(data: Path, tmp_path: Path) -> None:
-    with tarfile.open(data / "biosyn-ncbi-disease" / "ncbi-disease.tar.gz") as archive:
-        member = archive.extractfile("ncbi-disease/train_dictionary.txt")
-        assert member is not None
-        text = io.TextIOWrapper(member, encoding="utf-8").read()
-    path = tmp_path / "train_dictionary.txt"
-    path.write_text(text, encoding="utf-8")
-    concepts = list(biosyn.read(path))
-    assert len({n.text for c in concepts for n in c.names}) == 71_924
-    assert len(concepts) == len({c.id for c in concepts}) == 11_843
-    released = {c.id: c.alt_ids for c in biosyn.read(data / "medic" / "medic_06Jul2012.txt.gz")}
-    assert (len(released), sum(map(bool, released.values()))) == (11_915, 3_026)
-    assert {c.id for c in concepts} <= released.keys()  # the 72 others share all their names
-    assert sum(released[c.id] == c.alt_ids for c in concepts) == 11_681
+def folder(path: Path) -> Path:
+    (path / "7.concept").write_text(
+        "7||0|4||SpecificDisease||gout||D006073\n7||9|30||CompositeMention||breast cancer|ovarian cancer||D001943|D010051\n"
+    )
+    (path / "12.concept").write_text(
+        "12||5|9||DiseaseClass||ochronotic|arthropathy|| D009794+190300\n12||11|12||Modifier||x||-1\n"
+    )
+    (path / "notes.txt").write_text("not read")
+    return path
+
+
+def test_folder(tmp_path: Path) -> None:
+    first, second = biosyn.read_mentions(folder(tmp_path))
+    assert [first.id, second.id] == ["12", "7"]
+    assert second.mentions[0] == Mention(
+        "gout",
+        ((0, 4),),
+        (GoldGroup(("MESH:D006073",)),),
+        "SpecificDisease",
+        "7",
+        metadata={"concept:ids": "D006073"},
+    )
+    assert [m.gold for m in first.mentions] == [
+        (GoldGroup(("MESH:D009794", "OMIM:190300"), "all_of"),),
+        (),
+    ]
+    assert second.mentions[1].text == "breast cancer|ovarian cancer"
+    assert second.mentions[1].gold == (GoldGroup(("MESH:D001943",)), GoldGroup(("MESH:D010051",)))
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("1||0|4||A||gout", "the line is not a mention: '1||0|4||A||gout'; expected"),
+        ("1||0-4||A||gout||D1", "the line is not a mention"),
+        ("1||0|4||A|| ||D1", "the mention is empty"),
+        ("", "the line is not a mention: ''"),
+    ],
+)
+def test_bad_lines_of_concept_files(tmp_path: Path, line: str, problem: str) -> None:
+    path = tmp_path / "1.concept"
+    path.write_text(f"{line}\n1||0|4||A||gout||D1\n")
+    (document,) = refused(biosyn.read_mentions, path, 1)
+    assert len(document.mentions) == 1

@@ -6,9 +6,6 @@ import json
 import re
 from typing import Any
 
-import pytest
-
-from linker.io import fhir as conceptmap
 from linker.io.outputs import ObjectSource
 from linker.records import Candidate, Mention, Part, Prediction
 
@@ -19,8 +16,6 @@ GOUT = Candidate("MESH:D006073", "Gout", "gout", 1.0, confidence=0.98765)
 COUGH = Candidate("HP:0012735", "Cough", "cough", 1.0)
 FEVER = Candidate("MESH:D005334", "Fever", "fever", 1.0, confidence=0.5)
 MESH = "urn:oid:2.16.840.1.113883.6.177"
-CODE = re.compile(r"\S+(\s\S+)*")  # FHIR's rule
-EQUIVALENCES = {"relatedto", "equivalent", "unmatched"}  # those of R4 that are used
 
 
 def read(*predictions: Prediction) -> dict[str, Any]:
@@ -104,30 +99,3 @@ def test_only_what_people_accepted_is_equivalent() -> None:
     several = read(answered("gout and fever", GOUT, FEVER, state="accepted"))
     targets = several["group"][0]["element"][0]["target"]
     assert [t["equivalence"] for t in targets] == ["relatedto", "relatedto"]
-
-
-@pytest.mark.parametrize(
-    ("identifier", "system", "code"),
-    [
-        ("MESH:D006073", MESH, "D006073"),
-        ("SCTID:90560007", "http://snomed.info/sct", "90560007"),
-        ("Orphanet:558", "http://www.orpha.net", "558"),
-        ("MONDO:0005393", "http://purl.obolibrary.org/obo/mondo.owl", "MONDO:0005393"),
-        ("X Y:1", "https://bioregistry.io/X%20Y", "1"),
-        ("plain", "https://bioregistry.io/", "plain"),
-    ],
-)
-def test_systems_and_codes(identifier: str, system: str, code: str) -> None:
-    assert conceptmap.coding(identifier) == (system, code)
-    assert CODE.fullmatch(code)
-
-
-def test_fhir_resources_reads_it() -> None:
-    """The package of PyPI knows R4B, whose ConceptMap is that of R4; it checks no value sets."""
-    r4 = pytest.importorskip("fhir.resources.R4B.conceptmap")
-    predictions = answered("gout", GOUT), answered("a  b", COUGH), answered("x", None)
-    text = written("conceptmap", (None, predictions))
-    map_ = r4.ConceptMap.model_validate_json(text)
-    assert [len(group.element) for group in map_.group] == [2, 1]
-    used = {t.equivalence for g in map_.group for e in g.element for t in e.target}
-    assert used <= EQUIVALENCES

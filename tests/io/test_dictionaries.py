@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from linker.errors import InputError, LinkerError
+from linker.errors import InputError
 from linker.io import dictionaries
 
 from .conftest import refused
@@ -34,12 +34,6 @@ def format(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "a_file"
-
-
-def message(path: Path, format: str) -> str:
-    with pytest.raises(InputError) as caught:
-        list(dictionaries.read(path, format))
-    return str(caught.value)
 
 
 MORE = {
@@ -70,18 +64,6 @@ def test_not_a_dictionary(path: Path, tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(InputError):
         dictionaries.detect(tmp_path)
-
-
-def test_prose_in_the_name_of_each_format(path: Path, format: str) -> None:
-    path.write_text(ISHMAEL)
-    assert message(path, format).startswith(f"{path}, line 1: ")
-
-
-def test_what_cannot_be_read(path: Path) -> None:
-    with pytest.raises(LinkerError):
-        dictionaries.detect("-")
-    with pytest.raises(LinkerError):
-        list(dictionaries.read(path, "pdf"))
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

@@ -75,38 +75,6 @@ def test_a_download_that_breaks_off_leaves_nothing_and_is_fetched_anew(
     assert [answer[1] for answer in web.seen] == [200, 200]
 
 
-@pytest.mark.parametrize("cut", [0, 3, 1_000, 350_006], ids=str)
-def test_a_file_in_chunks_is_whole_with_its_last_chunk(web: Any, wanted: Wanted, cut: int) -> None:
-    web.says = {"Content-Length": None, "Transfer-Encoding": "chunked"}
-    chunks = b"%x\r\n%b\r\n" % (len(TEXT), TEXT)
-    web.pages["/numbers"] = (chunks + b"0\r\n\r\n")[: cut or None]
-    if not cut:
-        assert fetch(wanted)[1].sha256 == hashlib.sha256(TEXT).hexdigest()
-        return
-    with pytest.raises(LinkerError):
-        fetch(wanted)
-    assert fetching.record(wanted.path) is None
-
-
-def test_a_new_file_replaces_the_old_one_and_both_records_are_told(
-    web: Any, wanted: Wanted
-) -> None:
-    _, old = fetch(wanted)
-    web.pages["/numbers"] = TEXT + b"050000\n"
-    before, now = fetch(wanted)
-    assert before == old
-    assert (now.release, now.size) == ("050000", 350_007)
-
-
-def test_a_file_that_was_changed_in_the_cache_is_fetched_anew(web: Any, wanted: Wanted) -> None:
-    _, first = fetch(wanted)
-    wanted.path.write_bytes(TEXT.replace(b"1", b"2"))
-    assert not fetching.is_intact(wanted.path, first)
-    assert fetch(wanted)[0] is None
-    assert fetching.is_intact(wanted.path, first)
-    assert [answer[1] for answer in web.seen] == [200, 200]
-
-
 @pytest.mark.parametrize(
     ("page", "kind"),
     [(b"", ""), (b"<html>", "text/html; charset=utf-8"), (b"<html>", "text/plain")],

@@ -12,7 +12,7 @@ import pytest
 from linker import Dictionary
 from linker.errors import InputError
 from linker.io import dictionaries, fhir
-from linker.io.languages import Languages
+from linker.io.parsing import Languages
 from linker.records import Concept, Name
 
 from .conftest import refused

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import gzip
-import hashlib
 import io
 import os
 import stat
@@ -34,11 +32,6 @@ def problem(path: Path, content: bytes) -> InputError:
     with pytest.raises(InputError) as caught:
         lines(path, content)
     return caught.value
-
-
-def test_lines_with_their_numbers(path: Path) -> None:
-    assert lines(path, b"a\n\n b \nc") == [(1, "a"), (2, ""), (3, " b "), (4, "c")]
-    assert lines(path, b"") == []
 
 
 def test_windows_line_ends_a_bom_and_gzip_change_nothing(path: Path) -> None:
@@ -86,19 +79,6 @@ def test_files_that_cannot_be_opened_or_unpacked(path: Path, tmp_path: Path) -> 
         assert "gzip" in problem(path, content).problem
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-@pytest.mark.parametrize("bad", [b"a\x00b", b"na\xefve"])
-def test_bad_lines_can_be_passed_over(path: Path, bad: bytes, pack: type[bytes]) -> None:
-    skip = Skip()
-    for end in (b"\n", b"\r\n"):
-        path.write_bytes(pack(end.join((bad, b"one", bad, bad, b"two", bad))))
-        assert list(files.read_lines(path, on_error=skip)) == [(2, "one"), (5, "two")]
-    assert skip.count == 8
-    with pytest.raises(InputError) as caught:
-        list(files.read_lines(path))
-    assert caught.value.line == 1
-
-
 @pytest.fixture
 def one_megabyte(monkeypatch: pytest.MonkeyPatch) -> int:
     """A line limit of 1 MB, in bytes."""
@@ -114,15 +94,6 @@ def test_long_lines_have_a_limit(path: Path, one_megabyte: int) -> None:
     assert [n for n, _ in files.read_lines(path, on_error=Skip())] == [1, 3]
 
 
-def test_a_file_that_is_read_whole_has_a_limit(path: Path, one_megabyte: int) -> None:
-    line = b"a" * 999 + b"\n"
-    path.write_bytes(gzip.compress(line * 8_000, 1))
-    assert len(files.read_text(path)) == 8 * one_megabyte - 1
-    path.write_bytes(gzip.compress(line * 8_000 + b"\n", 1))
-    with pytest.raises(InputError):
-        files.read_text(path)
-
-
 @pytest.mark.parametrize(
     "text",
     ['{"a": ', "[" * 100000, '["\\ud800"]', '{"\\udfff": 1}', '["\\udc00\\ud800"]', "9" * 5000],
@@ -133,37 +104,11 @@ def test_json_and_what_is_none(text: str) -> None:
     assert files.parse_json('{"a": ["\\ud835\\udcb3", "\\\\ud800"]}') == {"a": ["𝒳", "\\ud800"]}
 
 
-class Failing(io.BytesIO):
-    """A file whose disk breaks at the third line."""
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        if self.tell() >= 4:
-            raise OSError(errno.EIO, "Input/output error")
-        return super().readline(size)
-
-
-def test_an_input_that_cannot_be_read_is_not_blamed_on_the_output(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "open_binary", lambda _: Failing(b"a\nb\nc\n"))
-    with pytest.raises(InputError), files.write_aside(path) as output:
-        output.writelines(text for _, text in files.read_lines("in.txt", on_error=Skip()))
-    assert not path.exists()
-
-
 def test_standard_input() -> None:
     code = "from linker.io import files\nfor _ in '12': print(list(files.read_lines('-')))"
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, input=b"a\nb\n", capture_output=True, check=True)
     assert run.stdout == b"[(1, 'a'), (2, 'b')]\n[]\n"
-
-
-def test_read_text_head_and_sha256(path: Path) -> None:
-    path.write_bytes(b"a\r\nb\r\nc\r\n")
-    assert files.read_text(path) == "a\nb\nc"
-    assert files.head(path, 2) == ["a", "b"]
-    assert files.head(path) == ["a", "b", "c"]
-    assert files.sha256(path) == hashlib.sha256(b"a\r\nb\r\nc\r\n").hexdigest()
 
 
 def test_write_aside(path: Path, tmp_path: Path) -> None:
@@ -193,22 +138,6 @@ def test_outputs_that_cannot_be_written(path: Path, tmp_path: Path) -> None:
             pass
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder"]
     assert path.read_text() == "mine"
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (OSError(errno.ENOSPC, ""), "No space left on device"),
-        # as numpy and safetensors say it
-        (OSError("10 requested and 4 written"), "No space left on device"),
-        (RuntimeError("I/O error: No space (os error 28)"), "No space left on device"),
-        (OSError("of another kind"), "of another kind"),
-    ],
-)
-def test_a_failed_write_says_the_reason(error: Exception, reason: str) -> None:
-    with pytest.raises(LinkerError) as caught, files.writing("out"):
-        raise error
-    assert f"out: cannot be written: {reason};" in str(caught.value)
 
 
 def test_a_device_or_pipe_is_written_and_not_replaced(path: Path) -> None:
@@ -253,27 +182,6 @@ def test_a_failure_leaves_what_was_there(
     assert (tmp_path / "model" / "marker.json").read_text() == "one"
     assert (tmp_path / "file").read_text() == "one"
     assert len(list(tmp_path.iterdir())) == 2
-
-
-@pytest.mark.parametrize("stopped", [KeyboardInterrupt, SystemExit, OSError])
-def test_a_replacement_that_is_stopped_between_the_renames_leaves_the_old_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: type[BaseException]
-) -> None:
-    with files.write_folder(tmp_path / "model") as folder:
-        (folder / "m").write_text("old")
-    replace, calls = os.replace, []
-
-    def interrupted(source: Path, target: Path) -> None:
-        calls.append(target)
-        if len(calls) == 2:
-            raise stopped
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", interrupted)
-    with pytest.raises((stopped, LinkerError)), files.write_folder(tmp_path / "model") as folder:
-        (folder / "m").write_text("new")
-    assert (tmp_path / "model" / "m").read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:
@@ -322,10 +230,3 @@ def test_a_text_in_another_encoding(path: Path, encoding: str) -> None:
     text, known = files.as_utf8(path, named)
     assert (files.read_text(text), known) == ("Röteln\n".strip(), encoding)
     assert str(text) == str(path)
-
-
-@pytest.mark.parametrize(("content", "name"), [(b"\x81", "windows-1252"), (b"a", "klingon")])
-def test_an_encoding_that_is_none_or_another(path: Path, content: bytes, name: str) -> None:
-    path.write_bytes(content)
-    with pytest.raises(InputError):
-        files.as_utf8(path, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -11,17 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker.errors import InputError, OnError
-from linker.io import jsonl, outputs
-from linker.records import (
-    Candidate,
-    Document,
-    GoldGroup,
-    Mention,
-    Part,
-    Passage,
-    Prediction,
-    Selection,
-)
+from linker.io import jsonl
+from linker.records import Document, GoldGroup, Mention, Passage, Selection
 
 from .conftest import refused
 
@@ -65,13 +55,6 @@ ALL = GoldGroup(("A:1", "A:2"), "all_of")
 )
 def test_records(tmp_path: Path, record: dict[str, object], mention: Mention) -> None:
     assert read(tmp_path, json.dumps(record) + "\r\n") == [mention]
-
-
-def test_our_own_output(tmp_path: Path) -> None:
-    part = Part("gout", candidates=(Candidate("MESH:D006073", "Gout", "gout", 1.0),))
-    mention, file = Mention("gout", ((2, 6),), TWO, document_id="d"), io.StringIO()
-    outputs.write("jsonl", [(None, [Prediction(mention, (part,))])], file)
-    assert read(tmp_path, file.getvalue()) == [Mention("gout", ((2, 6),), document_id="d")]
 
 
 def test_documents(tmp_path: Path) -> None:

@@ -181,48 +181,30 @@ def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"schema": None}, "it is not an object of schema 1"),
-        ({"mention": 7}, "mention.text: Input should be a valid string"),
-        ({"parts": None}, "parts: Input should be a valid tuple"),
-        ({"parts": ["x"]}, "parts.0: Input should be a dictionary"),
-        ({"parts": [{}]}, "parts.0.text: Field required"),
-        ({"spans": [1]}, "mention.spans.0: Input should be a valid tuple"),
-        ({"spans": [[0, math.inf]]}, "a number is not finite"),
-        ({"document_id": 7}, "mention.document_id: Input should be a valid string"),
-        ({"parts": [UNSURE | {"expanded": 7}]}, "parts.0.expanded: Input should be a valid string"),
+        {"schema": None},
+        {"mention": 7},
+        {"parts": None},
+        {"parts": [{}]},
+        {"spans": [[0, math.inf]]},
+        {"document_id": 7},
         *(
-            ({"parts": [UNSURE | {"candidates": [CANDIDATE | {key: score}]}]}, message)
-            for key in ("score", "sparse_score", "dense_score")
-            for score, message in (
-                ("high", f"parts.0.candidates.0.{key}: Input should be a valid number"),
-                (math.nan, "a number is not finite"),
-                (-math.inf, "a number is not finite"),
-            )
+            {"parts": [UNSURE | {"candidates": [CANDIDATE | {"score": score}]}]}
+            for score in ("high", math.nan, -math.inf)
         ),
         *(
-            ({"parts": [UNSURE | {"rejected": CANDIDATE | {"confidence": value}}]}, message)
-            for value, message in (
-                (1.5, "a confidence is not a number from 0 to 1"),
-                (-0.1, "a confidence is not a number from 0 to 1"),
-                (math.nan, "a number is not finite"),
-                ([], "parts.0.rejected.confidence: Input should be a valid number"),
-            )
+            {"parts": [UNSURE | {"rejected": CANDIDATE | {"confidence": value}}]}
+            for value in (1.5, -0.1, math.nan, [])
         ),
-        (
-            {"reading": "guess"},
-            "reading: Input should be 'whole', 'expanded', 'split', 'shortened'",
-        ),
-        ({"rivals": [{"kind": [], "parts": []}]}, "rivals.0.kind: Input should be 'whole'"),
-        ({"rivals": [{"kind": "whole"}]}, "rivals.0.parts: Field required"),
-        ({"state": "guess"}, "state: Input should be 'model', 'accepted'"),
-        ({"decisions": {}}, "the decisions are no list"),
-        ({"decisions": [{"mention": "m"}]}, "a decision is no object with mention, accepted"),
-        ({"decisions": [without(SAID, "concept_id")]}, "concept_id of a decision is neither a te"),
-        ({"decisions": [SAID | {"concept_id": 0}]}, "concept_id of a decision is neither a text"),
+        {"reading": "guess"},
+        {"rivals": [{"kind": "whole"}]},
+        {"state": "guess"},
+        {"decisions": {}},
+        {"decisions": [{"mention": "m"}]},
+        {"decisions": [SAID | {"concept_id": 0}]},
     ],
 )
-def test_other_objects_are_refused(change: dict[str, Any], message: str) -> None:
+def test_other_objects_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         jsonl.from_json(RECORD | change)

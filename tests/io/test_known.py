@@ -152,19 +152,6 @@ def test_mesh_is_two_files_of_the_latest_year(server: tuple[str, Server], tmp_pa
         return [now.address.removeprefix(address) for _, now in known.get("mesh")[1]]
 
     assert fetched() == [f"/desc{YEAR}.gz", f"/supp{YEAR}.gz"]  # those of next year lack one
-    name = name.replace("descriptor", "supplemental").replace(str(YEAR + 1), str(YEAR))
-    of_year = f'<!DOCTYPE SupplementalRecordSet SYSTEM "{name}">'.encode() + record
-    site.pages[f"/supp{YEAR}.gz"] = (200, GZIP, of_year)
-    assert fetched() == [f"/desc{YEAR}.gz", f"/supp{YEAR}.gz"]
-    site.pages[f"/supp{YEAR + 1}.gz"] = (200, GZIP, b"<html>")
-    with pytest.raises(LinkerError):  # behind the descriptors
-        fetched()
-    with pytest.raises(LinkerError):  # two years are no dictionary
-        known.located("mesh")
-    site.pages[f"/supp{YEAR + 1}.gz"] = (200, GZIP, of_year.replace(b"_2", b"_9"))
-    del site.pages[f"/desc{YEAR + 1}.gz"], site.pages[f"/desc{YEAR}.gz"]
-    site.pages[f"/supp{YEAR - 1}.gz"] = (200, GZIP, record)
-    assert fetched() == [f"/desc{YEAR - 1}.gz", f"/supp{YEAR - 1}.gz"]
     Path(str(path), "supp.gz").unlink()
     site.pages.clear()
     with pytest.raises(LinkerError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from linker.errors import LinkerError
-from linker.io.languages import Languages, Statement, language_code
+from linker.io.parsing import Languages, Statement, language_code
 
 NAMES = [
     Statement("preferred", "tumor", "en-US"),
@@ -40,24 +40,6 @@ def test_the_first_language_that_there_is_gives_the_name(
     assert [name.text for name in concept.names] == names
     assert (concept.name, concept.namespace) == (names[0], "X")
     assert [name.kind for name in concept.names].count("preferred") == 1
-
-
-def test_a_definition_is_in_the_first_language_too() -> None:
-    named = [
-        *NAMES,
-        Statement("definition", "a growth", "en"),
-        Statement("definition", "ein Gewächs", "de"),
-    ]
-    concept = Languages(["de", "en"]).concept("X:1", named)
-    assert concept.definition == "ein Gewächs"
-    assert Languages(["fr"]).concept("X:1", named).definition == ""
-
-
-def test_what_has_no_name_is_nameless_or_an_old_id() -> None:
-    english = Statement("preferred", "fever", "en")
-    assert Languages(["de"]).concept("X:1", [english]).names == ()
-    old = Languages(["de"]).concept("X:1", [english], status="obsolete", replaced_by=("X:2",))
-    assert (old.name, old.replaced_by) == ("X:1", ("X:2",))
 
 
 def test_a_language_that_is_not_there() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
 
-from linker.io import medic
+from linker.io import dictionaries
+from linker.io.table import icd10cm, medic
 from linker.records import Concept, Name
 
 from .conftest import refused
@@ -59,23 +59,6 @@ def test_a_concept_whole(tsv: Path) -> None:
     assert medic.release(tsv) == "2001-01-01"
 
 
-def test_csv_gives_the_same_as_tsv(tsv: Path, tmp_path: Path) -> None:
-    cells = SHEEP.replace("A fever, of sheep.", '"A fever, of sheep."').replace("\t", ",")
-    path = tmp_path / "medic.csv.gz"
-    path.write_bytes(gzip.compress((HEAD.replace("\t", ",") + cells + "\n").encode()))
-    assert list(medic.read(path)) == list(medic.read(tsv))
-
-
-def test_columns_are_found_by_name(tmp_path: Path) -> None:
-    path = tmp_path / "medic.tsv"
-    fields = (
-        "# DiseaseID\tSlimMappings\tDiseaseName\tAltDiseaseIDs\tDefinition\tParentIDs\tSynonyms"
-    )
-    path.write_text(f"{fields}\nD900001\t\tSheep Fever\t\t\t\t\n")
-    assert [(c.id, c.name) for c in medic.read(path)] == [("MESH:D900001", "Sheep Fever")]
-    assert medic.release(path) == ""
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -109,3 +92,33 @@ def test_the_real_releases(
     assert {p for c in found for p in c.parents} <= {c.id for c in found}
     assert medic.release(path) == release
     assert found[2].alt_ids == ("DOID:0060395",)
+
+
+def line(number: int, code: str, short: str, long: str = "") -> str:
+    return f"{number:05d} {code:7} 1 {short:60} {long or short}\n"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "icd10cm-order-2026.txt"
+    rows = [("E11", "Type 2 diabetes mellitus"), ("E1165", "Type 2 diabetes w hyperglycemia")]
+    longer = "Type 2 diabetes mellitus with hyperglycemia"
+    path.write_text(line(1, *rows[0]) + line(2, *rows[1], longer) + line(3, "E110", "Other"))
+    return path
+
+
+def test_codes_get_their_dot_and_the_longest_code_above_as_parent(path: Path) -> None:
+    assert dictionaries.detect(path) == "icd10cm"
+    read = [(c.id, c.parents, [(n.text, n.kind) for n in c.names]) for c in icd10cm.read(path)]
+    assert read[0] == ("ICD10CM:E11", (), [("Type 2 diabetes mellitus", "preferred")])
+    assert read[1][:2] == ("ICD10CM:E11.65", ("ICD10CM:E11",))
+    assert read[1][2] == [
+        ("Type 2 diabetes mellitus with hyperglycemia", "preferred"),
+        ("Type 2 diabetes w hyperglycemia", "exact"),
+    ]
+    assert read[2][:2] == ("ICD10CM:E11.0", ("ICD10CM:E11",))
+
+
+def test_a_line_of_another_width_is_refused(path: Path) -> None:
+    path.write_text(path.read_text() + "00004 E1169 1 Type 2 diabetes\n" + line(5, "E12", "x"))
+    assert [concept.id for concept in refused(icd10cm.read, path, 4)][-1] == "ICD10CM:E12"

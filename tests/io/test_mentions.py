@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from linker.errors import InputError, LinkerError, Skip
+from linker.errors import InputError, Skip
 from linker.io import mentions
 from linker.io.formats import MENTIONS
-from linker.records import Document, GoldGroup, Mention
+from linker.records import GoldGroup, Mention
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -118,22 +118,6 @@ def test_a_line_that_is_no_text_is_a_bad_record(
     assert skip.count == 1
 
 
-def test_no_such_file_or_format(tmp_path: Path) -> None:
-    with pytest.raises(LinkerError):
-        list(mentions.read(tmp_path / "x"))
-    with pytest.raises(LinkerError):
-        list(mentions.read(tmp_path / "x", "brat"))
-
-
-def test_flatten_keeps_the_order_and_the_document() -> None:
-    document = Document("d", mentions=(Mention("a"), Mention("b")))
-    assert list(mentions.flatten([document, Mention("c")])) == [
-        (Mention("a"), document),
-        (Mention("b"), document),
-        (Mention("c"), None),
-    ]
-
-
 def test_standard_input_streams() -> None:
     script = "import sys; from linker.io import mentions\nfor m in mentions.read('-'): print(m.text, flush=True)"
     with subprocess.Popen(
@@ -169,3 +153,24 @@ def test_an_id_that_a_dictionary_has_is_not_split(tmp_path: Path, text: str, unk
     items = mentions.read(tmp_path / "f", identify={"C81,3": "X:C81,3"}.get)
     ((mention, _),) = mentions.flatten(items)
     assert mention.gold == (GoldGroup(("X:C81,3",)), GoldGroup((unknown,)))
+
+
+def test_a_folder_of_texts(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("second", encoding="utf-8")
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"first"))
+    (tmp_path / "notes.md").write_text("no text of ours", encoding="utf-8")
+    assert [(d.id, d.text) for d in mentions.read_texts(tmp_path)] == [
+        ("a", "first"),
+        ("b", "second"),
+    ]
+
+
+def test_bad_texts_are_skipped(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"gout \xff")
+    (tmp_path / "b.txt").write_bytes(b"gout \x00")
+    (tmp_path / "c.txt").write_bytes(b"gout")
+    with pytest.raises(InputError):
+        list(mentions.read_texts(tmp_path))
+    skip = Skip()
+    assert [document.id for document in mentions.read_texts(tmp_path, on_error=skip)] == ["c"]
+    assert skip.count == 2

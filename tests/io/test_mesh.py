@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Name
-from linker.dictionary import lending
-from linker.errors import InputError, Skip
+from linker.errors import InputError
 from linker.io import dictionaries, mesh
 from linker.records import Concept
 
@@ -187,31 +186,12 @@ def test_another_part(files: list[Path], under: list[str], ids: str | None) -> N
         assert [*dictionary.ids] == [f"MESH:{ui}" for ui in ids.split()]
 
 
-def test_supplementary_records_need_their_descriptors(files: list[Path]) -> None:
-    with pytest.raises(InputError):
-        Dictionary.read(*reversed(files))
-    with pytest.raises(InputError):
-        lending.read(files[1])
-
-
 def test_a_record_without_id_or_name(tmp_path: Path) -> None:
-    for bad in (
-        descriptor("", "Nothing", "C01"),
-        descriptor("D900000", "", "C01", "<Concept/>"),
-    ):
+    for bad in (descriptor("", "Nothing", "C01"), descriptor("D900000", "", "C01", "<Concept/>")):
         path = write(tmp_path / "d.xml", "Descriptor", DESCRIPTORS[3], bad, DESCRIPTORS[4])
         line = path.read_text()[: path.read_text().index(bad)].count("\n") + 1
         kept = refused(mesh.read, path, line)
         assert [concept.id for concept in kept] == ["MESH:D900004", "MESH:D900005"]
-
-
-@pytest.mark.parametrize("end", [1200, 3000])
-def test_a_file_that_is_cut_off(files: list[Path], tmp_path: Path, end: int) -> None:
-    text = gzip.decompress(files[0].read_bytes())[:end]
-    path = tmp_path / "cut.xml"
-    path.write_bytes(text)
-    with pytest.raises(InputError):
-        list(mesh.read(path, on_error=Skip()))
 
 
 HOSTILE = {

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from linker.errors import Skip
 from linker.io import obo
 from linker.records import Concept
 
@@ -51,18 +50,6 @@ def test_the_other_fields() -> None:
     assert (old.status, old.replaced_by, old.xrefs) == ("obsolete", ("X:0000002",), ())
 
 
-def test_synonym_tags_of_obo_1_0(tmp_path: Path) -> None:
-    path = tmp_path / "old.obo"
-    kinds = ["exact", "narrow", "broad", "related"]
-    tags = "".join(f'{kind}_synonym: "as {kind}" []\n' for kind in kinds)
-    path.write_text(f"[Term]\nid: X:1\nname: a\n{tags}")
-    names = [(n.text, n.kind) for n in concept("X:1", path).names[1:]]
-    assert names == [(f"as {kind}", kind) for kind in kinds]
-    assert obo.release(path) == ""
-    path.write_text("format-version: 1.2\ndate: 31:12:2000 10:00\n\n[Term]\nid: X:1\nname: a\n")
-    assert obo.release(path) == "31:12:2000 10:00"  # a date stands in for the version
-
-
 @pytest.mark.parametrize(
     ("stanza", "number"),
     [
@@ -76,18 +63,6 @@ def test_bad_terms_stop_or_are_skipped(tmp_path: Path, stanza: str, number: int 
     path = tmp_path / "bad.obo"
     path.write_text(f"format-version: 1.2\n\n{stanza}\n\n[Term]\nid: X:2\nname: good\n")
     assert [c.id for c in refused(obo.read, path, number)] == ["X:2"]
-
-
-def test_a_term_with_a_line_that_is_no_text_is_left_out_whole(tmp_path: Path) -> None:
-    path = tmp_path / "bad.obo"
-    terms = [b"[Term]\nid: X:%d\nname: fever %d\n" % (i, i) for i in range(4)]
-    terms[1:3] = terms[1][:-1] + b"\xef\n", terms[2].replace(b"[", b"\x00")
-    path.write_bytes(b"format-version: 1.2\nremark: \xef\n\n" + b"".join(terms))
-    skip = Skip()
-    found = [(c.id, [n.text for n in c.names]) for c in obo.read(path, on_error=skip)]
-    # no name of X:2, whose first line is gone, at another
-    assert found == [("X:0", ["fever 0"]), ("X:3", ["fever 3"])]
-    assert skip.count == 3
 
 
 @pytest.mark.data

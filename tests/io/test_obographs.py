@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary
 from linker.errors import InputError
 from linker.io import dictionaries
 from linker.io.obo import graphs as obographs
@@ -92,12 +91,6 @@ def test_a_concept_whole(tmp_path: Path) -> None:
         namespace="X",
         xrefs=("MESH:D900001", "UMLS:C0900001", "DOID:7"),
     )
-
-
-def test_old_ids_and_nodes_without_a_label(tmp_path: Path) -> None:
-    dictionary = Dictionary.read(saved(tmp_path / "x.json", GRAPH))
-    assert list(dictionary.ids) == ["X:0000001", "X:0000002"]
-    assert dictionary.resolve("X:0000004") == {"X:0000002"}
 
 
 @pytest.mark.parametrize(

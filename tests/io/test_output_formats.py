@@ -71,12 +71,7 @@ def test_nothing_is_imported_before_it_is_used() -> None:
 @pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("confidence", [None, 0.25])
 def test_ids_are_gold_where_a_person_confirmed_them(
-    tmp_path: Path,
-    form: str,
-    state: Any,
-    is_gold: bool,
-    parts: int,
-    confidence: float | None,
+    tmp_path: Path, form: str, state: Any, is_gold: bool, parts: int, confidence: float | None
 ) -> None:
     best = Candidate("X:1", "x", "x", 1.0, confidence=confidence)
     said = () if state == "model" else (Decision("Gout", "X:1", bulk="bulk" in state),)

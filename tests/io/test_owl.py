@@ -10,7 +10,7 @@ import pytest
 from linker import Dictionary
 from linker.errors import InputError
 from linker.io import dictionaries
-from linker.io.languages import Languages
+from linker.io.parsing import Languages
 from linker.io.rdf import owl
 from linker.records import Concept, Name
 
@@ -141,14 +141,6 @@ def test_imports_are_named_and_not_fetched(
         f"{path}: imports http://127.0.0.1:1/y.owl, which is not read; "
         "give a file with it as another --dict"
     ]
-    alone = Dictionary.read(path)
-    assert alone.concept(alone.rows("X:2")[0]).parents == ()
-    imported = saved(tmp_path / "y.ofn", FUNCTIONAL.replace("X_1", "Y_1").replace("X_2", "Y_2"))
-    both = Dictionary.read(path, imported)
-    assert both.concept(both.rows("X:2")[0]).parents == ("Y:1",)
-    plain = saved(path, path.read_text().replace("owl:imports", "owl:seeAlso"))
-    with pytest.raises(InputError):
-        Dictionary.read(plain)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 import pytest
 
 from linker.errors import InputError, LinkerError, Skip
-from linker.io import mentions
-from linker.records import Mention, Selection
+from linker.io import mentions, tsv
+from linker.io.outputs import FIELDS
+from linker.records import Candidate, Document, Mention, Part, Prediction, Selection
 
 pa: Any = pytest.importorskip("pyarrow")
 pq: Any = pytest.importorskip("pyarrow.parquet")
@@ -66,19 +66,47 @@ def test_bad_rows(tmp_path: Path) -> None:
         list(mentions.read(path))
 
 
-def test_damaged_files(tmp_path: Path) -> None:
-    path = write(tmp_path / "m", mention=["gout"] * 100)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-20])
-    with pytest.raises(InputError):
-        list(mentions.read(path))
-    (tmp_path / "t").write_text("gout\n")
-    with pytest.raises(InputError):
-        list(mentions.read(tmp_path / "t", "parquet"))
+pytest.importorskip("pyarrow")
+pq: Any = pytest.importorskip("pyarrow.parquet")
+
+GOUT = Candidate("MESH:D006073", "Gout", "gout", 0.875, source="do.obo", confidence=0.5)
+AGED = Candidate("MESH:D1", "Aged", "old", 0.25)
+ITEMS: list[Any] = [
+    (None, [Prediction(Mention("gout or so"), (Part("gout", candidates=(GOUT, AGED)),))]),
+    (
+        Document("7"),
+        [
+            Prediction(
+                Mention("x and y", ((0, 1), (6, 7))),
+                (Part("x", nil=True, rejected=GOUT), Part("y", nil=True, assertion="absent")),
+            )
+        ],
+    ),
+]
 
 
-def test_open_and_packed_files(tmp_path: Path) -> None:
-    whole = write(tmp_path / "m", mention=["gout"]).read_bytes()
-    assert [m.text for m in mentions.read(io.BytesIO(whole))] == ["gout"]
-    (tmp_path / "m.gz").write_bytes(gzip.compress(whole))
-    assert [m.text for m in mentions.read(tmp_path / "m.gz")] == ["gout"]
+def packed(items: list[Any]) -> bytes:
+    file = io.BytesIO()
+    assert tsv.write_parquet(iter(items), file) == len(items)
+    return file.getvalue()
+
+
+def test_rows() -> None:
+    table = pq.read_table(io.BytesIO(packed(ITEMS)))
+    assert table.schema.names == ["number", *(field.name for field in FIELDS[:-1])]
+    first = ("MESH:D006073", "Gout", 0.875, "gout", 1, 0.5)
+    second = ("MESH:D1", "Aged", 0.25, "old", 2, None)
+    none, place, said = (None,) * 5, ("7", "0-1;6-7"), (None, "model", None, None, None)
+    assert [tuple(row.values()) for row in table.to_pylist()] == [
+        (1, "gout or so", "gout", *first, None, None, "do.obo", None, None, *said),
+        (1, "gout or so", "gout", *second, None, None, None, None, None, *said),
+        (2, "x and y", "x", *none, 0.5, *place, None, "MESH:D006073", None, *said),
+        (2, "x and y", "y", *none, None, *place, None, None, "absent", *said),
+    ]
+
+
+def test_equal_predictions_are_equal_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert packed(ITEMS) == packed(ITEMS)
+    monkeypatch.setattr(tsv, "_ROWS", 2)
+    assert pq.ParquetFile(io.BytesIO(packed(ITEMS))).num_row_groups == 2
+    assert pq.read_table(io.BytesIO(packed([]))).num_rows == 0

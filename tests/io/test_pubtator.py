@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import gzip
-import io
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.errors import InputError, Skip
-from linker.io import outputs, pubtator
-from linker.records import Document, GoldGroup, Mention, Passage, Relation
+from linker.errors import Skip
+from linker.io import pubtator
+from linker.records import Candidate, Document, GoldGroup, Mention, Part, Passage, Prediction
 
-from .conftest import refused
+from .conftest import refused, written
 
 MINI = Path(__file__).parent.parent / "data" / "mini.pubtator.txt"
 
@@ -23,12 +22,6 @@ def read(folder: Path, text: str, **options: Skip) -> list[Document]:
     path = folder / "x.txt"
     path.write_bytes(text.encode())
     return list(pubtator.read(path, **options))
-
-
-def written(documents: list[Document]) -> str:
-    file = io.StringIO()
-    outputs.write("pubtator", ((document, ()) for document in documents), file)
-    return file.getvalue()
 
 
 def test_documents_and_offsets(tmp_path: Path) -> None:
@@ -58,24 +51,9 @@ def test_ids_of_every_kind() -> None:
     }
 
 
-def test_what_is_kept_for_writing() -> None:
-    first = next(pubtator.read(MINI))
-    assert first.mentions[0].metadata == {"pubtator:id": " D001259"}
-    assert first.mentions[1].metadata["pubtator:parts"] == "breast cancer|ovarian cancer"
-    assert first.relations == (Relation("CID", (("arg1", "D008094"), ("arg2", "D014202"))),)
-    assert first.metadata == {"pubtator:lines": "101\tnote"}
-
-
 def test_missing_blank_line_second_title_and_crlf(tmp_path: Path) -> None:
     documents = read(tmp_path, "\ufeff1|t|A\r\n1|a|B\r\n2|t|C\r\n2|t|C\r\n\r\n\r\n2|t|C\r\n")
     assert [(d.id, d.text) for d in documents] == [("1", "A B"), ("2", "C"), ("2", "C"), ("2", "C")]
-
-
-def test_relation_with_more_columns(tmp_path: Path) -> None:
-    text = "1|t|A\n1\tAssociation\tD1\tD2\tNovel\tx\n"
-    (document,) = read(tmp_path, text)
-    assert document.relations[0].metadata == {"pubtator:columns": "Novel\tx"}
-    assert written([document]) == text + "\n"
 
 
 BAD = [
@@ -99,13 +77,6 @@ def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: str) -> None:
     assert [m.text for m in document.mentions] == ["Gout"]
 
 
-def test_annotation_without_a_text(tmp_path: Path) -> None:
-    text = "1\t0\t4\tGout\tDisease\tD1\n2|t|A\n"
-    with pytest.raises(InputError):
-        read(tmp_path, text)
-    assert [d.id for d in read(tmp_path, text, on_error=Skip())] == ["2"]
-
-
 LINE = st.text('ab -+"\\{}βé\u00a0\u0085\u2028\x0b\x1f𝒳', min_size=1, max_size=30)
 
 
@@ -126,7 +97,9 @@ def test_what_is_written_is_read_again(
         mention = Mention(whole[start:end], spans, (), "Disease", str(number), metadata=kept)
         documents.append(Document(str(number), passages, (mention,)))
     path = tmp_path_factory.mktemp("written") / "x.txt"
-    path.write_text(written(documents), encoding="utf-8", newline="\n")
+    path.write_text(
+        written("pubtator", *((d, ()) for d in documents)), encoding="utf-8", newline="\n"
+    )
     assert list(pubtator.read(path)) == documents
 
 
@@ -145,4 +118,86 @@ def test_real_files_are_written_as_they_were(
     read = list(pubtator.read(data / name))
     assert (len(read), sum(len(d.mentions) for d in read)) == (documents, mentions)
     with gzip.open(data / name, "rt", encoding="utf-8", newline="") as file:
-        assert written(read).strip() == file.read().strip()
+        assert written("pubtator", *((d, ()) for d in read)).strip() == file.read().strip()
+
+
+DATA = Path(__file__).parent.parent / "data"
+ABSTRACT = {"type": "abstract"}
+
+
+def part(text: str, identifier: str) -> Part:
+    best, other = Candidate(identifier, text, text, 1.0), Candidate("X:2", "other", "other", 0.5)
+    return Part(text, candidates=(best, other))
+
+
+def test_predictions_replace_the_ids_and_nothing_else() -> None:
+    first, *_ = pubtator.read(DATA / "mini.pubtator.txt")
+    ataxia, composite, ovarian, *_, sisters = first.mentions
+    predictions = [
+        Prediction(ataxia, (part("Ataxia", "MESH:D001259"),)),
+        Prediction(composite, (part("breast cancer", "MESH:D001943"), Part("ovarian\tcancer"))),
+        Prediction(
+            ovarian, (Part("ovarian cancer", candidates=part("x", "X:1").candidates, nil=True),)
+        ),
+        Prediction(sisters, (Part("sisters"),)),
+    ]
+    expected = written("pubtator", (first, ())).replace("\t D001259\n", "\tMESH:D001259\tmodel\n")
+    expected = expected.replace(
+        "D001943|D010051\tbreast cancer|ovarian cancer\n",
+        "MESH:D001943|-1\tbreast cancer (-)|ovarian cancer (-) model\n",
+    ).replace("\tovarian cancer\tDisease\tD010051\n", "\tovarian cancer\tDisease\t-1\tmodel\n")
+    assert written("pubtator", (first, predictions)) == expected.replace(
+        "\tPerson\n", "\tPerson\t-1\tmodel\n"
+    )
+    found = Prediction(Mention("Gout", ((0, 4),), type="Disease"), (part("Gout", "X:1"),))
+    text = written("pubtator", (Document("1", (Passage("Gout"),)), [found]))
+    assert text == "1|t|Gout\n1\t0\t4\tGout\tDisease\tX:1\tmodel\n\n"
+
+
+def test_confidences_stand_in_the_seventh_column(tmp_path: Path) -> None:
+    first, *_ = pubtator.read(DATA / "mini.pubtator.txt")
+    ataxia, composite, ovarian, *_ = first.mentions
+    sure = Candidate("X:1", "x", "x", 1.0, confidence=0.93116)
+    unsure = Candidate("X:2", "x", "x", 0.5, confidence=0.25)
+    predictions = [
+        Prediction(ataxia, (Part("Ataxia", candidates=(sure,)),)),
+        Prediction(
+            composite,
+            (Part("a|b", candidates=(sure,)), Part("c", nil=True, rejected=unsure), Part("d")),
+        ),
+        Prediction(ovarian, (Part("x", nil=True, rejected=unsure),)),
+    ]
+    (tmp_path / "x").write_text(text := written("pubtator", (first, predictions)), encoding="utf-8")
+    (again,) = pubtator.read(tmp_path / "x")
+    assert [tuple(m.metadata.values()) for m in again.mentions[:3]] == [
+        ("X:1", "0.9312 model"),
+        ("X:1|-1|-1", "a|b (0.9312)|c (0.2500)|d (-) model"),
+        ("-1", "0.2500 model"),
+    ]
+    assert written("pubtator", (again, ())) == text
+
+
+def test_unchanged_documents_are_written_as_read() -> None:
+    documents = list(pubtator.read(DATA / "mini.pubtator.txt"))
+    text = (DATA / "mini.pubtator.txt").read_text(encoding="utf-8")
+    expected = text.replace("\n103|a|", "\n\n103|a|") + "\n"
+    assert written("pubtator", *((document, ()) for document in documents)) == expected
+
+
+@pytest.mark.parametrize(
+    ("passages", "lines"),
+    [
+        ((Passage("A\nb", 0), Passage("C", 4), Passage("D", 8)), "1|t|A b\n1|a|C   D\n\n"),
+        ((Passage("A", 0), Passage("B", 1)), "1|t|AB\n\n"),  # one line keeps the offsets
+        ((Passage("A", 0), Passage("", 2)), "1|t|A\n1|a|\n\n"),
+        ((Passage("A", 0, ABSTRACT), Passage("B", 2, {"type": "title"})), "1|a|A\n1|t|B\n\n"),
+        ((Passage("A", 3),), "1|t|   A\n\n"),
+    ],
+)
+def test_passages_of_any_shape_keep_their_offsets(
+    passages: tuple[Passage, ...], lines: str, tmp_path: Path
+) -> None:
+    document = Document("1", passages)
+    assert written("pubtator", (document, ())) == lines
+    (tmp_path / "x").write_text(lines)
+    assert next(iter(pubtator.read(tmp_path / "x"))).text == document.text.replace("\n", " ")

@@ -8,8 +8,9 @@ import pytest
 
 from linker import Dictionary
 from linker.errors import LinkerError
-from linker.io import dictionaries, files, rf2
-from linker.io.languages import Languages
+from linker.io import dictionaries, files
+from linker.io.parsing import Languages
+from linker.io.tabs import rf2
 from linker.records import Concept, Name
 
 from .conftest import refused
@@ -126,25 +127,6 @@ def test_inactive_concepts_lead_to_what_replaces_them(release: Path) -> None:
     (release / "Full" / "more.txt").write_text("")  # at any depth
     assert dictionary.sources[0].sha256 != files.fingerprint(release)
     assert dictionary.resolve("SNOMEDCT:3") == {"SNOMEDCT:2"}
-
-
-def test_a_translation_beside_the_international_edition(release: Path, tmp_path: Path) -> None:
-    german = tmp_path / "german"
-    german.mkdir()
-    (german / f"sct2_Concept_GermanExtensionSnapshot_DE_{DATE}.txt").write_text(
-        table(f"{COMMON} definitionStatusId")
-    )
-    (german / "sct2_Description_GermanExtensionSnapshot-de_DE_20240515.txt").write_text(
-        table(NAMES, name(81, 2, SYNONYM, "Geschwulst", language="de"))
-    )
-    with pytest.raises(LinkerError):
-        list(rf2.read(german))
-    (german / f"sct2_Concept_GermanExtensionSnapshot_DE_{DATE}.txt").rename(
-        german / "sct2_Concept_GermanExtensionSnapshot_DE_20240515.txt"
-    )
-    both = Dictionary.read(release / "Snapshot", german, languages=["de", "en"])
-    assert [name.text for name in both.concept(1).names][-1] == "Geschwulst"
-    assert both.concept(1).parents == ("SNOMEDCT:1",)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
 
 from linker.errors import InputError
-from linker.io import rrf
-from linker.io.languages import Languages
+from linker.io.parsing import Languages
+from linker.io.tabs import rrf
 from linker.records import Concept, Name
 
 from .conftest import refused
@@ -101,10 +100,6 @@ def test_a_concept_whole(meta: Path) -> None:
     )
 
 
-def test_parents_are_the_second_concepts_of_par_rows(meta: Path) -> None:
-    assert parents(list(rrf.read(meta))) == {"1": (), "2": ("1",), "4": ("1",)}
-
-
 def test_languages(meta: Path) -> None:
     french = list(rrf.read(meta, languages=Languages(["fr"])))
     assert [(c.id, c.name) for c in french] == [
@@ -117,28 +112,6 @@ def test_languages(meta: Path) -> None:
     assert both["UMLS:C9000002"].names[-1] == Name(
         "fièvre du mouton", "UMLS:C9000002", "exact", "FRE", "AAA"
     )
-
-
-def test_sources_filter_names_and_parents(meta: Path) -> None:
-    found = list(rrf.read(meta, sources=("AAA",)))
-    assert [(c.id, c.name) for c in found] == [
-        ("UMLS:C9000001", "animal disease"),
-        ("UMLS:C9000002", "ovine fever"),
-    ]
-    assert parents(list(rrf.read(meta, sources=("BBB",)))) == {"2": (), "4": ()}
-
-
-def test_a_file_and_gzip(meta: Path) -> None:
-    plain = list(rrf.read(meta))
-    assert list(rrf.read(meta / "MRCONSO.RRF")) == plain
-    for name in ("MRCONSO", "MRREL", "MRSTY"):
-        file = meta / f"{name}.RRF"
-        (meta / f"{name}.RRF.gz").write_bytes(
-            gzip.compress(file.read_bytes().replace(b"\n", b"\r\n"))
-        )
-        file.unlink()
-    assert list(rrf.read(meta)) == plain
-    assert rrf.recognises(meta, [])
 
 
 @pytest.mark.parametrize(

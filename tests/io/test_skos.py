@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary
-from linker.errors import InputError, Skip
+from linker.errors import InputError
 from linker.io import dictionaries
-from linker.io.languages import Languages
+from linker.io.parsing import Languages
 from linker.io.rdf import skos
 from linker.records import Concept, Name
 
@@ -73,31 +72,10 @@ def test_a_concept_whole(tmp_path: Path) -> None:
     assert (german.name, german.definition) == ("Schaffieber", "Ein Schaf.")
 
 
-def test_hierarchy_and_old_ids(tmp_path: Path) -> None:
-    dictionary = Dictionary.read(saved(tmp_path / "x.ttl", TURTLE))
-    assert dictionary.concept(2).parents == ("x:2",)
-    assert dictionary.resolve("x:4") == dictionary.resolve("A01") == {"x:2"}
-
-
 def test_rdf_xml(tmp_path: Path) -> None:
     path = saved(tmp_path / "x.rdf", XML)
     assert dictionaries.detect(path) == "skos"
     assert [(concept.id, concept.name) for concept in skos.read(path)] == [("X:1", "fever")]
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        r'x:9 a skos:Concept ; skos:prefLabel "half a \uD800"@en .',
-        r'<http://example.org/x/\uD8009> a skos:Concept ; skos:prefLabel "fever"@en .',
-    ],
-)
-def test_half_a_surrogate_pair(tmp_path: Path, statement: str) -> None:
-    path = saved(tmp_path / "x.ttl", TURTLE + statement)
-    with pytest.raises(InputError) as caught:
-        list(skos.read(path))
-    str(caught.value).encode()
-    assert len(list(skos.read(path, on_error=Skip()))) == 4
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ import io
 import json
 import os
 import re
-import shutil
-import subprocess
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.io import sssom
+from linker.errors import InputError, Skip
+from linker.io import files, sssom
 from linker.io.outputs import ObjectSource
-from linker.records import Candidate, Decision, Document, Mention, Part, Prediction
+from linker.records import Candidate, Decision, Document, IdMapping, Mention, Part, Prediction
 from linker.version import VERSION
 
 from . import conftest
@@ -243,20 +242,68 @@ def test_any_text_comes_back(mention: str, name: str, confidence: float) -> None
     assert abs(float(row["confidence"]) - confidence) <= 0.0005
 
 
-@pytest.mark.parametrize("text", [written(*EVERYTHING), curated(*CURATED)])
-def test_sssom_py_reads_it(text: str, tmp_path: Path) -> None:
-    command = os.environ.get("LINKER_SSSOM") or shutil.which("sssom")
-    if not command:
-        pytest.skip(
-            "no command sssom: pip install sssom in an environment of its own, and name "
-            "the command in LINKER_SSSOM"
-        )
-    path = tmp_path / "m.sssom.tsv"
-    path.write_text(text)
-    for verb in ("validate", "parse"):
-        done = subprocess.run([command, verb, path], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        assert "not well-formed" not in done.stderr
-    rows = sorted(row["subject_label"].strip() for row in table(text))
-    parsed = done.stdout.replace("# ", "#")
-    assert sorted(row["subject_label"].strip() for row in table(parsed)) == rows
+METADATA = (
+    "# curie_map:\n#   MONDO: http://x/MONDO_\n# license: https://x/\n"
+    '# mapping_set_version: "2026-08-04"\n'
+)
+COLUMNS = "subject_id\tsubject_label\tpredicate_id\tobject_id\tobject_label\tcomment\n"
+ROW = 'MONDO:1\tfever\tskos:exactMatch\tmesh:D900001\t"a ""hot"" head"\tx\n'
+FEVER = IdMapping("MONDO:1", "fever", "skos:exactMatch", "MESH:D900001", 'a "hot" head')
+
+
+def saved(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("header_of", ["", METADATA])
+def test_a_file_with_metadata_or_without(tmp_path: Path, header_of: str) -> None:
+    path = saved(tmp_path / "m.tsv", header_of + COLUMNS + ROW)
+    (mapping,) = sssom.read(path)
+    assert (mapping, mapping.line) == (FEVER, header_of.count("\n") + 2)
+    assert sssom.recognises(path, files.head(path))
+    assert sssom.release(path) == ("2026-08-04" if header_of else "")
+
+
+def test_rows_that_map_nothing_are_passed_over(tmp_path: Path) -> None:
+    header = "subject_id\tpredicate_id\tpredicate_modifier\tobject_id\tsubject_type\n"
+    rows = (
+        "X:1\tskos:exactMatch\tNot\tY:1\towl class\n"
+        "X:2\tskos:exactMatch\t\tsssom:NoTermFound\t\n"
+        "\tskos:exactMatch\t\tY:3\trdfs literal\n"
+        "\n"
+        "X:4\tskos:closeMatch\t\tY:4\towl class\n"
+    )
+    (mapping,) = sssom.read(saved(tmp_path / "m.tsv", header + rows))
+    assert (mapping.subject_id, mapping.predicate_id) == ("X:4", "skos:closeMatch")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# a\nid\tname\n",
+        COLUMNS.replace("comment", "object_id"),
+        COLUMNS + "X:1\tskos:exactMatch\n",
+        COLUMNS + ROW.replace("skos:exactMatch", ""),
+    ],
+)
+def test_bad_files_are_refused_with_their_line(tmp_path: Path, text: str) -> None:
+    path = saved(tmp_path / "m.tsv", text)
+    with pytest.raises(InputError):
+        list(sssom.read(path))
+    if text.startswith(COLUMNS):  # a bad row can be skipped
+        path.write_text(text + ROW)
+        assert list(sssom.read(path, on_error=Skip())) == [FEVER]
+
+
+# what can stand inside a line
+
+
+@pytest.mark.data
+def test_a_real_file(data: Path) -> None:
+    mappings = list(sssom.read(data / "mappings" / "mondo_exactmatch_mesh.sssom.tsv.gz"))
+    assert len(mappings) == 8181
+    assert mappings[0] == IdMapping(
+        "MONDO:0000001", "disease", "skos:exactMatch", "MESH:D004194", ""
+    )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linker.errors import InputError, Skip
+from linker.errors import InputError
 from linker.io import table
 from linker.io.parsing import make_concept
 from linker.records import Concept, Name
@@ -127,27 +127,6 @@ def test_bad_rows_stop_or_are_skipped(tmp_path: Path, line: str) -> None:
     assert [c.id for c in refused(table.read, path, 2)] == ["X:2"]
 
 
-def test_quoted_cells_of_several_lines_and_quotes_that_are_characters(tmp_path: Path) -> None:
-    path = saved(tmp_path / "t.tsv", 'id\tname\nX:1\t"a ""b"""\nX:2\t"a\nX:3\t"a" b\n')
-    found = [(c.line, c.id, c.name) for c in table.read(path)]
-    assert found == [(2, "X:1", 'a "b"'), (3, "X:2", '"a'), (4, "X:3", '"a" b')]
-    path = saved(tmp_path / "t.csv", 'id,name\nX:1,"a\nb"\nX:2,"a\nX:3,"a" b\nX:4,c\n')
-    with pytest.raises(InputError):
-        list(table.read(path))
-    skip = Skip()
-    assert [(c.line, c.id) for c in table.read(path, on_error=skip)] == [(2, "X:1"), (6, "X:4")]
-    assert skip.count == 2
-
-
-@pytest.mark.parametrize(
-    "header", ["identifier\tname", "id,label", "id,name,Name", "id,name,parents,parent"]
-)
-def test_bad_headers(tmp_path: Path, header: str) -> None:
-    with pytest.raises(InputError) as caught:
-        list(table.read(saved(tmp_path / "bad.tsv", header + "\n")))
-    assert caught.value.line == 1
-
-
 DESCRIPTIONS = """\
 id,name,kind,language,parent,definition
 X:2,ovine fever,synonym,en,X:1,
@@ -179,31 +158,6 @@ def test_a_row_for_each_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
     ]  # fmt: skip
     assert [c.line for c in found] == [3, 2, 5]
     assert "5 of the rows repeat an id" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("yes", "no"), [("1", "0"), ("y", "n"), ("Yes", "No"), ("TRUE", "FALSE"), ("1", "")]
-)
-def test_the_preferred_row(tmp_path: Path, yes: str, no: str) -> None:
-    rows = f"X:1\ta\t{no}\nX:1\tb\t{yes}\nX:1\tc\t{yes}\nX:2\td\t{no}\n"
-    found = list(table.read(saved(tmp_path / "t.tsv", f"id\tname\tpreferred\n{rows}")))
-    assert [(c.name, [(n.text, n.kind) for n in c.names]) for c in found] == [
-        ("d", [("d", "preferred")]),
-        ("b", [("b", "preferred"), ("a", "exact"), ("c", "exact")]),
-    ]
-
-
-def test_rows_of_other_status_stay_records_of_their_own(tmp_path: Path) -> None:
-    """As ontologies list a merged id at its old term and at its new one."""
-    text = "id\tname\tstatus\treplaced_by\nX:1\told\tmerged\tX:2\nX:1\tnew\t\t\nX:1\tolder\tmerged\tX:3\n"
-    found = [(c.name, c.status, c.replaced_by) for c in table.read(saved(tmp_path / "t.tsv", text))]
-    assert found == [("old", "merged", ("X:2", "X:3")), ("new", "current", ())]
-
-
-@pytest.mark.parametrize("row", ["X:1,a,disease,", "X:1,a,,maybe"])
-def test_words_that_say_nothing_of_a_name(tmp_path: Path, row: str) -> None:
-    path = saved(tmp_path / "t.csv", f"id,name,kind,preferred\n{row}\nX:1,b,,\n")
-    assert [c.name for c in refused(table.read, path, 2)] == ["b"]
 
 
 def test_bare_ids_stay_as_they_are_or_get_a_prefix(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.errors import InputError, ignore
+from linker.errors import InputError
 from linker.io import rows as tables
 
 
@@ -62,14 +62,6 @@ def test_quotes_that_are_characters(path: Path, lines: list[str]) -> None:
     rows[:] = [[cell.replace('"x"', "x") for cell in row] for row in rows]
     assert cells(path) == rows
     assert extended(path, "n").splitlines()[1] == "\t".join(rows[0]) + "\tn"
-
-
-def test_a_header_is_never_skipped(path: Path) -> None:
-    for text in ('a,"b\nx,y\n', 'a,"b"c\nx,y\nz,w\n'):
-        path.write_text(text)
-        with pytest.raises(InputError) as raised:
-            tables.read(path, on_error=ignore)
-        assert raised.value.line == 1
 
 
 @pytest.mark.parametrize(
@@ -129,16 +121,6 @@ def test_columns_by_name_and_number(path: Path) -> None:
     assert [tables.place_of(table, name) for name in ("a", "A", "B")] == [0, 1, 3]
     with pytest.raises(InputError):
         tables.first_of(table, ["x", "y"])
-
-
-def test_the_last_way_to_name_a_column(path: Path) -> None:
-    """A number is no name of a header; commas are text in a .tsv."""
-    path.write_text(",disease,n\n0,breast cancer,2\n")
-    assert tables.read(path, ["2"]).header == ["", "disease", "n"]
-    path = path.with_name("t.TSV")
-    path.write_text("diseases, of adults\ngout, acute\n")
-    assert tables.read(path).header == ["diseases, of adults"]
-    assert extended(path, "=n").splitlines()[1] == "gout, acute\t'=n"
 
 
 def test_names_that_are_taken() -> None:

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from linker.errors import LinkerError
 from linker.io import jsonl
 from linker.io.outputs import Layout
-from linker.io.terms import Term, mapped, omop_id, terms
+from linker.io.terms import Term, mapped, terms
 from linker.records import (
     Assertion,
     Candidate,
@@ -21,6 +22,8 @@ from linker.records import (
     Reference,
     State,
 )
+
+from .conftest import written
 
 GOUT, TEA = Candidate("A:1", "Gout", "gout", 1.0), Candidate("A:2", "Tea", "tea", 0.5)
 
@@ -80,12 +83,6 @@ def test_the_most_frequent_answer_counts(caplog: pytest.LogCaptureFixture) -> No
     assert of(tea, gout) == [("x", 1, ["A:2"], False)]  # else the first
 
 
-def test_a_concept_of_one_part_is_no_answer_for_another() -> None:
-    first, last = (answered("x, y", *of, state="accepted") for of in ((GOUT, None), (None, GOUT)))
-    assert of(first, last) == [("x, y", 1, ["A:1"], False)]
-    assert of(answered("x", None), answered("x", None, None)) == [("x", 1, [], False)]
-
-
 def test_a_term_is_accepted_where_all_its_mentions_are() -> None:
     """A decision that holds in one document says nothing of the text in others."""
     accepted, model = answered("x", GOUT, state="accepted"), answered("x", GOUT)
@@ -100,19 +97,46 @@ def test_a_term_is_accepted_where_all_its_mentions_are() -> None:
     assert Term.of(both).accepted_by == "Ada"  # Bob accepted nothing
 
 
-def test_codes_have_fifty_characters_at_most() -> None:
-    short, long = "x" * 50, "y" * 51
-    assert Term.of(answered(short)).code == short
-    # printf y...y (51) | sha256sum
-    assert Term.of(answered(long)).code == "y" * 41 + "#1008aa5b"
+XREF = (Reference("RxNorm_Extension:1", "oboInOwl:hasDbXref", "CONCEPT.csv"),)
+DRUG = Candidate("OMOP:19", "Drug", "drug", 1.0, also=XREF)
+COUGH = Candidate("OMOP:254761", "Cough", "cough", 1.0)
 
 
-def test_the_concept_id_of_omop() -> None:
-    def known(*also: tuple[str, str]) -> Candidate:
-        others = tuple(Reference(identifier, predicate, "m") for identifier, predicate in also)
-        return Candidate("A:1", "", "", 1.0, also=others)
+def test_the_whole_file() -> None:
+    long = "a " * 150 + "b"  # 301 characters
+    predictions = (
+        answered("drug", DRUG),
+        answered("cough, drug", COUGH, DRUG),
+        answered(long, None),
+        answered("drug", DRUG),
+    )
+    # the first digits of the SHA-256 of the text
+    code = "a " * 20 + "a" + "#0fb75d67"
+    assert written("source_to_concept_map", (None, predictions)) == (
+        "source_code,source_concept_id,source_vocabulary_id,source_code_description,"
+        "target_concept_id,target_vocabulary_id,valid_start_date,valid_end_date,invalid_reason\n"
+        "drug,0,linker,drug,19,RxNorm Extension,1970-01-01,2099-12-31,\n"
+        '"cough, drug",0,linker,"cough, drug",254761,,1970-01-01,2099-12-31,\n'
+        '"cough, drug",0,linker,"cough, drug",19,RxNorm Extension,1970-01-01,2099-12-31,\n'
+        f"{code},0,linker,{long[:255]},0,None,1970-01-01,2099-12-31,\n"
+    )
+    assert len(code) == 50
 
-    assert omop_id(Candidate("OMOP:312327", "", "", 1.0)) == 312327
-    assert omop_id(known(("A:3", "skos:exactMatch"), ("OMOP:7", "skos:exactMatch"))) == 7
-    assert omop_id(known(("OMOP:7", "skos:broadMatch"))) == 0
-    assert omop_id(Candidate("312327", "", "", 1.0)) == omop_id(Candidate("OMOP:x", "", "", 1)) == 0
+
+def test_concepts_without_a_number_of_omop_are_refused() -> None:
+    gout = Candidate("MESH:D006073", "Gout", "gout", 1.0)
+    with pytest.raises(LinkerError):
+        written("source_to_concept_map", (None, [answered("gout", gout)]))
+
+
+def test_with_ids_of_others_what_has_no_number_has_the_concept_0(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    gout = Candidate("MESH:D006073", "Gout", "gout", 1.0)
+    predictions = [answered("gout", gout), answered("cough", COUGH)]
+    text = written("source_to_concept_map", (None, predictions), also=True)
+    assert [line.split(",")[4:6] for line in text.splitlines()[1:]] == [
+        ["0", "None"],
+        ["254761", ""],
+    ]
+    assert "no concept id of OMOP: 1; they have the concept 0" in caplog.text

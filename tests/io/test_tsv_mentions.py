@@ -63,12 +63,3 @@ def test_bad_lines(tmp_path: Path, line: str) -> None:
 )
 def test_columns_are_found_by_their_names(tmp_path: Path, text: str) -> None:
     assert read(tmp_path, text) == [GOUT]
-
-
-def test_numbers_are_mentions_of_a_list_or_where_the_header_says_so(tmp_path: Path) -> None:
-    for text, mention in (
-        ("47\tD006073\n", "47"),
-        ("mention\tid\tnote\n47\tD006073\tx\n", "47"),
-        ("type 2\tD006073\tx\n", "type 2"),
-    ):
-        assert [found.text for found in read(tmp_path, text)] == [mention]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from linker.io import tsv as reader
 from linker.io.outputs import decision_from_json
 from linker.io.tsv import COLUMNS
-from linker.records import Candidate, Decision, Document, Mention, Part, Prediction, Reference
+from linker.records import Candidate, Decision, Document, Mention, Part, Prediction
 
 from .conftest import written
 
@@ -47,41 +47,6 @@ def test_a_row_for_each_candidate_of_each_part() -> None:
         "",
     ]
     assert written("tsv") == "\t".join((*COLUMNS, "rejected", "assertion")) + "\n"
-
-
-def test_ids_of_other_vocabularies_stand_last() -> None:
-    also = Reference("MONDO:5", "skos:exactMatch", "m"), Reference("OMIM:1", "skos:closeMatch", "n")
-    part = Part("gout", candidates=(dataclasses.replace(GOUT, also=also),))
-    header, one, none, _ = lines(
-        Prediction(Mention("gout"), (part, Part("x", nil=True))), also=True, decisions=True
-    )
-    assert header.endswith("\tdecisions\talso")
-    assert one.endswith("\tMONDO:5 skos:exactMatch; OMIM:1 skos:closeMatch")
-    assert none.endswith("\t")
-    assert len({line.count("\t") for line in (header, one, none)}) == 1
-
-
-def test_lent_names_have_a_column_for_their_source() -> None:
-    lent = Candidate("MESH:D006073", "Gout", "podagra", 0.5, source="doid.obo")
-    parts = (Part("podagra", candidates=(lent, GOUT)), Part("x", nil=True))
-    rows = lines(Prediction(Mention("podagra"), parts), documents=True, sources=True)[:-1]
-    header, first, second, none = (line.split("\t") for line in rows)
-    assert header[-4:] == ["spans", "source", "rejected", "assertion"]
-    assert [row[-3] for row in (first, second, none)] == ["doid.obo", "", ""]
-    assert (len(header), header[5], first[5]) == (13, "matched_name", "podagra")
-
-
-def test_confidences_and_what_was_rejected() -> None:
-    sure = dataclasses.replace(GOUT, confidence=0.98765)
-    unsure = Candidate("A:1", "Tea", "tea", 0.4, confidence=0.12)
-    parts = (
-        Part("gout", candidates=(sure, dataclasses.replace(TWO[0], confidence=0.0))),
-        Part("tea", nil=True, rejected=unsure),
-    )
-    rows = lines(Prediction(Mention("gout and tea"), parts))[1:4]
-    assert [row.split("\t")[6:] for row in rows] == [
-        ["1", "0.9877", "", ""], ["2", "0.0000", "", ""], ["", "0.1200", "A:1", ""],
-    ]  # fmt: skip
 
 
 TEXT = st.text(

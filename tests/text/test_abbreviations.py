@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker.records import Document, Passage
-from linker.text.abbreviations import compounds, expand, expansion, find, table
+from linker.text.abbreviations import compounds, expand, expansion, find
 from linker.text.biosyn import expand_tokens
 from linker.text.mentions import TextOptions, definitions_of
 
@@ -42,31 +42,23 @@ def test_forms_of_definitions(line: str) -> None:
     assert pairs(text) == {short: long}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "twelve patients (n = 12)",
-        "the substrate(s) of this enzyme",
-        "a large study (see below)",
-        "investigations (i.e., by biopsy)",
-        "It ends here. The AT group (AT)",
-        "Ataxia was seen. Telangiectasia (AT) was not.",
-        "unbalanced ) brackets ( are ] no [ matter",
-        "Duchenne or Becker muscular dystrophy (DMD)",
-        "()",
-        "( )",
-        "x (\t)",
-        "",
-    ],
-)
+NOTHING = """
+twelve patients (n = 12)
+the substrate(s) of this enzyme
+a large study (see below)
+investigations (i.e., by biopsy)
+It ends here. The AT group (AT)
+Ataxia was seen. Telangiectasia (AT) was not.
+unbalanced ) brackets ( are ] no [ matter
+Duchenne or Becker muscular dystrophy (DMD)
+()
+( )
+"""
+
+
+@pytest.mark.parametrize("text", [*NOTHING.strip().split("\n"), "x (\t)", ""])
 def test_what_defines_nothing(text: str) -> None:
     assert pairs(text) == {}
-
-
-def test_the_first_definition_counts() -> None:
-    text = "ataxia telangiectasia (AT) and antithrombin (AT)"
-    assert [d.long for d in find(text)] == ["ataxia telangiectasia", "antithrombin"]
-    assert table(find(text)) == {"AT": "ataxia telangiectasia"}
 
 
 TABLE = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.text.normalize import PRESETS, NormalizeOptions, normalize
+from linker.text.normalize import PRESETS, NormalizeOptions, normalize, person
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,23 @@ def test_ours_is_clean(text: str) -> None:
 @given(st.text(alphabet=string.printable + "äöéβλ–’ﬁ²"))
 def test_ours_is_done_in_one_go(text: str) -> None:
     assert normalize(normalize(text)) == normalize(text)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        *("eve", " EVE ", "Ｅｖｅ", "Eve\u200b", "E\u00adve", "\ufeffEve", "E\u2066ve\u2069"),
+        *("Eve\ufe0f", "Ev\u034fe", "Eve\u3164", "Eve\U000e0041"),
+        *("Eve\x07", "\x7fEve", "Eve\u2065", "Eve \u200b", "E\ue000ve"),
+    ],
+)
+def test_what_looks_like_a_name_is_that_name(other: str) -> None:
+    assert person(other) == person("Eve")
+
+
+def test_other_names_are_others() -> None:
+    names = ["Eve", "Ève", "Eva", "Eve M", "", "李", "Straße 1"]
+    assert len({*map(person, names)}) == len(names)
+    assert person("Zoe\u0301  B") == person("zoé b")
+    assert person("Zoe \u200b B") == person("Zoe B") != person("ZoeB")
+    assert person("STRASSE 1") == person("Straße 1")

@@ -6,8 +6,7 @@ import dataclasses
 
 import pytest
 
-from linker.records import Document, Passage
-from linker.text.mentions import Definitions, TextOptions, definitions_of
+from linker.text.mentions import Definitions, TextOptions
 from linker.text.normalize import normalize
 from linker.text.readings import NameForms, PartWording, Reader, Wording
 from linker.text.short_forms import ShortForms
@@ -74,28 +73,12 @@ def test_a_coordination_that_is_a_name_is_whole_or_split() -> None:
     )
 
 
-def test_documents_say_all_definitions() -> None:
-    text = (
-        "Adenomatous polyposis coli (APC) is not an antigen presenting cell (APC), "
-        "nor is adenomatous Polyposis coli (APC)."
-    )
-    definitions = definitions_of(Document("d", (Passage(text),)), OPTIONS)
-    assert definitions.first == {"APC": "Adenomatous polyposis coli"}
-    assert definitions.others == {"APC": ["antigen presenting cell"]}
-
-
 def test_options_switch_ways_off() -> None:
     whole = dataclasses.replace(OPTIONS, composites=False, cells=False)
     assert ways("breast and ovarian cancer", whole) == (
         "whole breast and ovarian cancer; shortened ovarian cancer"
     )
     assert ways("ATM", dataclasses.replace(OPTIONS, abbreviations=False)) == "whole atm"
-
-
-def test_without_rivals_there_is_one_way() -> None:
-    reader = Reader(NAMES, OPTIONS, rivals=False)
-    (way,) = read(reader, "breast and ovarian cancer", Definitions())
-    assert way.kind == "split"
 
 
 def test_the_parts_of_a_reading() -> None:
@@ -190,12 +173,6 @@ def test_listed_short_forms_are_for_mentions_without_a_document() -> None:
     assert told(cell_ways("RA", options, definitions)) == "whole ra"
 
 
-def test_a_name_that_is_a_listed_short_form_too() -> None:
-    names = NameForms(CELL_NAMES | {"ra"}, normalize)
-    found = read(Reader(names, OPTIONS, LISTED), "RA")
-    assert told(found) == "whole ra; expanded rheumatoid arthritis"
-
-
 def test_respelt_mentions() -> None:
     *_, way = cell_ways("Severe astmha")
     assert way.kind == "respelt"
@@ -206,9 +183,3 @@ def test_respelt_mentions() -> None:
     for text, is_respelt in (("QUUX", False), ("QUUXXX", True), ("gout", False)):
         found = read(Reader(names, OPTIONS), text)
         assert any(way.kind == "respelt" for way in found) is is_respelt
-
-
-def test_no_two_readings_look_up_the_same() -> None:
-    for line in CELLS.strip().split("\n"):
-        forms = [way.forms for way in cell_ways(line)]
-        assert len(set(forms)) == len(forms)

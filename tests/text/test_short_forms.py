@@ -39,14 +39,6 @@ def test_shipped(text: str, expected: str) -> None:
     assert shipped().expand(text) == expected
 
 
-def test_case_and_others() -> None:
-    ours = ShortForms({"RA": "a", "XY": "b"}, {"abcd": "c"})
-    both = ours.beside(ShortForms({"RA": "other"}, {"abce": "d"}))
-    assert both.expand("RA XY ABCD abce") == "other b c d"
-    assert ours.expand("RA abce") == "a abce"
-    assert ShortForms().expand("RA") == "RA"
-
-
 def test_a_users_long_form_wins_in_any_case() -> None:
     """A user gives "RA" in small letters, and "HTN": theirs count for what is written so."""
     theirs = ShortForms({"htn": "halitosis", "HTN": "halitosis"})

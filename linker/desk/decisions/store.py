@@ -15,11 +15,11 @@ from datetime import datetime, timezone
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError, shorten
 from linker.ids import Identify, join_ids, not_known, split_ids
-from linker.io.parsing import MENTION_LIMIT
+from linker.io.files import MENTION_LIMIT
 from linker.linking.decisions import concepts_of, in_force, parts_of, place_of, standing
 from linker.linking.decisions_file import DecisionsFile
 from linker.records import PREDICATES, Decision
-from linker.text.people import person
+from linker.text.normalize import person
 
 
 def inserting(table: str, *columns: str) -> str:

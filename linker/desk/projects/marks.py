@@ -18,7 +18,7 @@ from typing import Literal
 from linker.desk.decisions.store import DecisionStore, Step, add_step
 from linker.desk.projects import store as rows
 from linker.errors import LinkerError, shorten
-from linker.io.parsing import MENTION_LIMIT
+from linker.io.files import MENTION_LIMIT
 from linker.records import Document, Mention, Span, parse_spans
 
 Action = Literal["add", "change", "delete", "done", "reopen"]

@@ -12,12 +12,11 @@ from linker.desk.decisions import exchange
 from linker.desk.decisions.reviewed import MENTION, are_mappings
 from linker.errors import LinkerError, ignore
 from linker.io import files
+from linker.io import mentions as mention_files
 from linker.io import mentions as readers
 from linker.io import rows as tables
-from linker.io import text as texts
-from linker.io.files import OpenFile
+from linker.io.files import MENTION_LIMIT, OpenFile
 from linker.io.formats import FORMATS, MENTIONS
-from linker.io.parsing import MENTION_LIMIT
 from linker.io.rows import Table
 from linker.jobs.tables import mention_of
 from linker.records import Document, Mention
@@ -182,7 +181,7 @@ def read(
 def _of_items(known: Opened, about: tuple[str, bytes], is_list: bool) -> Content:
     """What is in a content that is no table."""
     if known.kind == "txt" and not is_list and _is_prose(known.file):
-        documents = tuple(texts.read(known.file))
+        documents = tuple(mention_files.read_texts(known.file))
         return Content(*about, "documents", "txt", known.encoding, documents=documents)
     items = list(readers.read(known.file, known.kind))
     documents = tuple(item for item in items if isinstance(item, Document))

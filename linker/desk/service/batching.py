@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from linker import cancelling
 from linker.desk.service.errors import Failure
+from linker.errors import call_while_wanted
 
 _PARTS = 32  # of a caller's items that fill a call: others come between them
 _AHEAD = 2  # calls that a short request may overtake
@@ -153,7 +153,7 @@ class Batcher:
         items = [item for part in parts for item in part.items]
         start, cost = time.perf_counter(), sum(part.cost for part in parts)
         call = partial(
-            cancelling.call,
+            call_while_wanted,
             lambda: all(part.future.done() for part in parts),
             partial(parts[0].function, items),
         )

@@ -12,7 +12,7 @@ from linker.desk.service.errors import Failure
 from linker.desk.service.settings import Key
 from linker.errors import shorten
 from linker.records import Decision
-from linker.text.people import person
+from linker.text.normalize import person
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Caller:
     """Who sends a request."""
 
     reviewer: str = ""  # whom its key names; empty: who it says, but for those who have a key
-    others: frozenset[str] = frozenset()  # who have keys of their own, see `text.people`
+    others: frozenset[str] = frozenset()  # who have keys of their own, see `text.normalize.person`
 
 
 _CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 (is frozen)

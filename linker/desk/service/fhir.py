@@ -13,12 +13,12 @@ from linker.desk.service.errors import ERRORS, FHIR, FHIR_MEDIA, Failure, check_
 from linker.desk.service.schemas import EXAMPLES, Text
 from linker.desk.service.state import Service
 from linker.dictionary import Dictionary
+from linker.ids import of_address
 from linker.io import fhir as conceptmap
 from linker.io.outputs import ASSERTED
 from linker.io.terms import Term
 from linker.linking.requests import Request as LinkRequest
 from linker.records import Prediction, Selection
-from linker.vocabularies import of_address
 
 _SOURCES = ("code", "coding", "codeableConcept")  # parameters with what is to be translated
 _TAKEN = (*_SOURCES, "system", "version", "targetsystem")

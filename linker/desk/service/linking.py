@@ -26,8 +26,8 @@ from linker.desk.service.schemas import (
 from linker.desk.service.state import Service, aside
 from linker.dictionary import lookup
 from linker.io import outputs
+from linker.io.files import MENTION_LIMIT
 from linker.io.formats import FORMATS, PREDICTIONS
-from linker.io.parsing import MENTION_LIMIT
 from linker.jobs.linking import layout_of
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request

@@ -23,8 +23,8 @@ from linker.dictionary.columns import XREF_SEPARATOR
 from linker.dictionary.lookup import doubt, reference
 from linker.errors import shorten
 from linker.ids import curie, normalized
+from linker.io.files import MENTION_LIMIT
 from linker.io.outputs import DECISION
-from linker.io.parsing import MENTION_LIMIT
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked
 from linker.linking.requests import Request as LinkRequest

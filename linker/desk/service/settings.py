@@ -16,7 +16,7 @@ from pydantic import Field
 from linker.encoders.base import Device
 from linker.errors import LinkerError
 from linker.io import files
-from linker.io.parsing import MENTION_LIMIT
+from linker.io.files import MENTION_LIMIT
 
 _Count = Annotated[int, Field(ge=1, le=2**40)]
 _Seconds = Annotated[float, Field(ge=0.1, le=3600)]

@@ -18,13 +18,12 @@ from typing import Any, TypeVar
 from prometheus_client import CollectorRegistry
 from prometheus_client.process_collector import ProcessCollector
 
-from linker import cancelling
 from linker.desk.decisions.store import DecisionStore, Step
 from linker.desk.service.batching import Batcher
 from linker.desk.service.errors import REFUSED, Failure
 from linker.desk.service.schemas import cost
 from linker.desk.service.settings import Settings
-from linker.errors import LinkerError
+from linker.errors import LinkerError, call_while_wanted
 from linker.io.persistence import MANIFEST
 from linker.jobs.linking import model_hash
 from linker.linking.decided import Decided
@@ -132,7 +131,7 @@ class Service:
         loop, call = asyncio.get_running_loop(), partial(function, *args)
         try:
             return await loop.run_in_executor(
-                self._threads, cancelling.call, is_given_up.is_set, call
+                self._threads, call_while_wanted, is_given_up.is_set, call
             )
         finally:
             is_given_up.set()

@@ -18,11 +18,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from linker import Linker, cancelling, cli
+from linker import Linker, cli
 from linker.desk.service.app import create
 from linker.desk.service.schemas import LinkBody
 from linker.desk.service.settings import Key, Limits, Settings
 from linker.desk.service.state import Service
+from linker.errors import check_wanted
 from linker.linking.requests import Request
 
 from .conftest import Start
@@ -600,7 +601,7 @@ def test_work_that_nobody_waits_for_ends(
         begun.release()
         try:
             while True:
-                cancelling.check()
+                check_wanted()
                 time.sleep(0.001)
         finally:
             ended.release()

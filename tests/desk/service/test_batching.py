@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from linker import cancelling
 from linker.desk.service.batching import Batcher
 from linker.desk.service.errors import Failure
+from linker.errors import check_wanted
 
 Test = Callable[["Slow", Batcher], Coroutine[Any, Any, None]]
 
@@ -173,7 +173,7 @@ async def test_what_nobody_waits_for_ends_in_its_midst(slow: Slow, batcher: Batc
         entered.set()
         try:
             while True:
-                cancelling.check()
+                check_wanted()
                 time.sleep(0.001)
         finally:
             ended.set()
