@@ -14,9 +14,8 @@ from types import SimpleNamespace
 from tqdm import tqdm
 
 from linker.cli import common
-from linker.errors import OnError, Skip, UsageError
+from linker.errors import InputError, OnError, Skip, UsageError
 from linker.io import outputs
-from linker.io.mentions import no_mentions
 from linker.io.outputs import Outcome
 from linker.jobs.linking import Item, LinkSettings, has_documents
 from linker.jobs.machines import Machines, cores
@@ -51,7 +50,7 @@ def write_linked(
     chunks: Iterable[Sequence[Item]],
     paths: tuple[str, str],
     places: Machines,
-) -> tuple[Counter[Outcome], set[str]]:
+) -> Counter[Outcome]:
     """Link chunks, here or elsewhere, and write them in their order.
 
     Args:
@@ -62,13 +61,13 @@ def write_linked(
         places: where work is done.
 
     Returns:
-        How many mentions have each outcome, and the types of all mentions in the documents.
+        How many mentions have each outcome.
 
     Raises:
         InputError: no mention is of the type that is wanted.
     """
     source, output = paths
-    outcomes, types = Counter[outputs.Outcome](), set[str]()
+    outcomes = Counter[outputs.Outcome]()
     has_own = places.is_this_process  # other processes load their own linker
     documents = has_documents(settings.input_format)
     make = functools.partial(settings.of_chunks, documents, linker if has_own else None)
@@ -78,9 +77,9 @@ def write_linked(
             yield chunk.header, chunk.text
             bar.update(chunk.items if settings.finding else chunk.mentions)
             outcomes.update(chunk.outcomes)
-            types.update(chunk.types)
         if settings.mention_type and not settings.finding and not outcomes:
-            raise no_mentions(source, settings.mention_type, types)
+            problem = f"holds no mentions of type {settings.mention_type!r}"
+            raise InputError(source, problem, remedy="choose another --type")
 
     unit = "documents" if settings.finding else "mentions"
     with (
@@ -89,7 +88,7 @@ def write_linked(
         common.bar(unit, output) as bar,
     ):
         file.writelines(outputs.joined(settings.form, written()))
-    return outcomes, types
+    return outcomes
 
 
 def is_job(source: str, input_format: str = "auto") -> bool:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import fastapi_offline
-from fastapi import APIRouter, Depends, FastAPI, Request, Response, Security
+from fastapi import APIRouter, FastAPI, Response, Security
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse
 from fastapi.security import HTTPBearer
@@ -37,7 +37,7 @@ from linker.desk.service.errors import Failure
 from linker.desk.service.gate import PUBLIC, Gate
 from linker.desk.service.state import Service
 from linker.desk.service.workbench import Workbench
-from linker.errors import LinkerError, shorten
+from linker.errors import LinkerError
 from linker.version import VERSION
 
 _PAGE = Path(__file__).parents[1] / "page"
@@ -81,14 +81,12 @@ def create(service: Service, rooms: Iterable[ModuleType] = ()) -> FastAPI:
         redirect_slashes=False,
         dependencies=[Security(HTTPBearer(auto_error=False))],  # that /docs asks for a key
     )
-    ours = []
     if workbench:
-        ours += [room.router(service, workbench) for room in (projects, reviewing, learning)]
-    ours += [room.router(service) for room in (linking, uploads, decisions)]
-    for routes in (*ours, _router(service)):
-        app.include_router(routes, dependencies=[Depends(_check_query)])
-    for room in (fhir, reconciliation, *rooms):  # whose protocols say what else may be sent
+        for room in (projects, reviewing, learning):
+            app.include_router(room.router(service, workbench))
+    for room in (linking, uploads, decisions, fhir, reconciliation, *rooms):
         app.include_router(room.router(service))
+    app.include_router(_router(service))
     app.mount("/swagger", StaticFiles(directory=_SWAGGER), name="swagger")
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")
     errors.add_handlers(app)
@@ -96,21 +94,6 @@ def create(service: Service, rooms: Iterable[ModuleType] = ()) -> FastAPI:
     # added last, so that it answers preflights, which have no key
     app.add_middleware(_Cors, origins=service.settings.origins)
     return app
-
-
-def _check_query(request: Request) -> None:
-    """Refuse a parameter that a route does not have, such as one that is misspelt.
-
-    Raises:
-        Failure: there is one.
-    """
-    route, method = request.scope["route"], request.method.lower()
-    if not request.query_params or not route.include_in_schema:  # a page takes its own
-        return
-    described = request.app.openapi()["paths"][route.path][method].get("parameters", ())
-    known = [parameter["name"] for parameter in described if parameter["in"] == "query"]
-    for name in map(shorten, request.query_params.keys() - set(known)):
-        raise Failure(422, f"{name} is no parameter; expected: {', '.join(known) or None}", name)
 
 
 class _Cors:

@@ -194,7 +194,6 @@ class _Scored:
 
     row: int
     score: float  # 0 to 1
-    is_equal: bool = False  # whether a name of it is what was asked for
     is_certain: bool = False  # whether an id, or a person's decision, names it
     # False: it was asked for by a short form, which may mean another one, or the model answers with
     # no concept, and this is what might be meant
@@ -297,7 +296,7 @@ class Vocabulary:
     def result(self, query: CellQuery, linked: Sequence[Linked]) -> list[Json]:
         """The candidates of a query, the best first; `linked`: the answers to its requests."""
         predictions = [prediction for _, of_text in linked for prediction in of_text]
-        scored = [entry for p in predictions for entry in self._score(query.query or "", p)]
+        scored = [entry for p in predictions for entry in self._score(p)]
         of_row = {entry.row: entry for entry in sorted(scored, key=lambda entry: entry.score)}
         if named := self._named(query, predictions):
             of_row = {row: replace(e, score=min(e.score, _UNNAMED)) for row, e in of_row.items()}
@@ -312,21 +311,18 @@ class Vocabulary:
         matched = is_present and is_whole and self._is_match(ranked)
         return [self._json(e, matched and e is ranked[0]) for e in ranked[: query.k]]
 
-    def _score(self, text: str, prediction: Prediction) -> Iterator[_Scored]:
+    def _score(self, prediction: Prediction) -> Iterator[_Scored]:
         """The candidates of all parts of a mention."""
-        normalize = self.linker.normalize
         for part in prediction.parts:
             candidates = part.returned if prediction.state == "no concept" else part.candidates
-            best = max([1.0, *(candidate.score for candidate in candidates)])
             for candidate in candidates:
                 score = candidate.confidence
                 if score is None:
-                    score = max(0.0, candidate.score) / best
+                    score = min(max(0.0, candidate.score), 1.0)
                 for row in self.dictionary.rows(candidate.concept_id)[:1]:
                     yield _Scored(
                         row,
                         score,
-                        normalize(candidate.matched_name) == normalize(text),
                         candidate.source == DECISION,
                         part.best is not None and doubt(self.dictionary, part.text, row) is None,
                         part.assertion,
@@ -348,8 +344,8 @@ class Vocabulary:
 
         The cell names one thing only, and denies or doubts nothing, which `result` checks. An id or
         a decision names the concept and no other; or the cell is no short form, the concept is the
-        model's answer, no other concept has the score, and the model is sure. A model without
-        confidence is sure where a name of the first is what was asked for, and of no other.
+        model's answer, no other concept has the score, and the model is sure; one without
+        confidence never is.
         """
         if not ranked:
             return False
@@ -358,9 +354,7 @@ class Vocabulary:
             return not any(entry.is_certain for entry in others)
         if not first.may_match or (others and first.points == others[0].points):
             return False
-        if self.linker.ranker is None:
-            return first.is_equal and not any(entry.is_equal for entry in others)
-        return first.score >= SURE
+        return self.linker.ranker is not None and first.score >= SURE
 
     def _json(self, entry: _Scored, matched: bool) -> Json:
         """A candidate as the protocol writes it."""
