@@ -24,7 +24,7 @@ from linker.desk.service.callers import checked_name
 from linker.desk.service.decisions import store_of
 from linker.desk.service.errors import ERRORS
 from linker.desk.service.schemas import TextDocument, to_documents
-from linker.desk.service.state import Service
+from linker.desk.service.state import Asked, Service
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError, shorten
 from linker.ids import escaped, part_ids
@@ -50,7 +50,7 @@ class _Task(BaseModel):
         return str(self.data.get("document_id") or f"label-studio:{self.id}")
 
 
-class _Asked(BaseModel):
+class _ToPredict(BaseModel):
     label_config: str
     tasks: list[_Task]
 
@@ -152,38 +152,40 @@ def _region(of: _Interface, number: int, answer: Prediction, model: str) -> list
     return [marked, shared | concept] if ids else [marked]
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of a machine-learning backend."""
-    routes = APIRouter(prefix="/label-studio", tags=["Label Studio"], responses=ERRORS)
+routes = APIRouter(prefix="/label-studio", tags=["Label Studio"], responses=ERRORS)
 
-    @routes.get("/health")
-    async def health() -> dict[str, str]:
-        """Answers as long as the process lives."""
-        return {"status": "UP"}
 
-    @routes.post("/setup")
-    async def setup(config: Annotated[str, Body(alias="schema", embed=True)]) -> dict[str, str]:
-        """Take the labeling interface of a project, or say what it lacks."""
-        try:
-            _interface(config)
-        except LinkerError as error:  # Label Studio shows the status alone
-            logger.warning("%s", error)
-            raise
-        return {"model_version": await _version(service)}
+@routes.get("/health")
+async def health() -> dict[str, str]:
+    """Answers as long as the process lives."""
+    return {"status": "UP"}
 
-    @routes.post("/predict")
-    async def predict(body: _Asked) -> dict[str, Any]:
-        """Find and link the mentions in the texts of tasks."""
-        return {"results": await _predict(service, body)}
 
-    @routes.post("/webhook")
-    async def webhook(body: dict[str, Any]) -> dict[str, Any]:
-        """Keep what a person said of the mentions of a task; other news is passed over."""
-        if body.get("action") not in _SUBMITTED:
-            return {"added": 0, "withdrawn": 0, "errors": []}
-        return await _take(service, _checked(_Submitted, body))
+@routes.post("/setup")
+async def setup(
+    service: Asked, config: Annotated[str, Body(alias="schema", embed=True)]
+) -> dict[str, str]:
+    """Take the labeling interface of a project, or say what it lacks."""
+    try:
+        _interface(config)
+    except LinkerError as error:  # Label Studio shows the status alone
+        logger.warning("%s", error)
+        raise
+    return {"model_version": await _version(service)}
 
-    return routes
+
+@routes.post("/predict")
+async def predict(service: Asked, body: _ToPredict) -> dict[str, Any]:
+    """Find and link the mentions in the texts of tasks."""
+    return {"results": await _predict(service, body)}
+
+
+@routes.post("/webhook")
+async def webhook(service: Asked, body: dict[str, Any]) -> dict[str, Any]:
+    """Keep what a person said of the mentions of a task; other news is passed over."""
+    if body.get("action") not in _SUBMITTED:
+        return {"added": 0, "withdrawn": 0, "errors": []}
+    return await _take(service, _checked(_Submitted, body))
 
 
 async def _version(service: Service) -> str:
@@ -192,7 +194,7 @@ async def _version(service: Service) -> str:
     return service.model.fingerprint[:12] + (f"-{sum(decided.seen)}" if decided else "")
 
 
-async def _predict(service: Service, body: _Asked) -> list[dict[str, Any]]:
+async def _predict(service: Service, body: _ToPredict) -> list[dict[str, Any]]:
     """The predictions of tasks.
 
     Raises:

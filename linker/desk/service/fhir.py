@@ -11,7 +11,7 @@ from pydantic import AliasChoices, BaseModel, Field
 
 from linker.desk.service.errors import ERRORS, FHIR, FHIR_MEDIA, Failure, check_mention
 from linker.desk.service.schemas import EXAMPLES, Text
-from linker.desk.service.state import Service
+from linker.desk.service.state import Asked, Service
 from linker.io import fhir as conceptmap
 from linker.io.outputs import ASSERTED
 from linker.io.terms import Term
@@ -59,36 +59,36 @@ class Parameters(BaseModel):
     parameter: Annotated[list[Parameter], Field(max_length=20)] = []
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of the operation."""
-    routes = APIRouter(prefix=FHIR, tags=["FHIR"], responses=_OUTCOMES)
+routes = APIRouter(prefix=FHIR, tags=["FHIR"], responses=_OUTCOMES)
 
-    async def answer(parameters: Sequence[Parameter]) -> Response:
-        """The concepts of a text, as a resource Parameters."""
-        if [parameter.name in _SOURCES for parameter in parameters] != [True]:
-            reason = f"expected: one of {', '.join(_SOURCES)}, and no other parameter"
-            raise Failure(422, f"{reason}; a code is a text, without a system", "parameter")
-        text, model = _text(parameters[0]), service.model
-        check_mention(text, service.limits, "parameter")
-        threshold = _THRESHOLD if model.linker.ranker else None
-        asked = LinkRequest(text, 1, threshold)
-        ((_, (prediction,)),) = await service.answer(model, [asked])
-        return JSONResponse(_matches(prediction), media_type=FHIR_MEDIA)
 
-    @routes.post("/ConceptMap/$translate")
-    async def translate(
-        body: Annotated[Parameters, Body(openapi_examples=EXAMPLES["translate"])],
-    ) -> Response:
-        """Find the concepts of a text, in a code, a coding or a codeableConcept."""
-        return await answer(body.parameter)
+async def _answer(service: Service, parameters: Sequence[Parameter]) -> Response:
+    """The concepts of a text, as a resource Parameters."""
+    if [parameter.name in _SOURCES for parameter in parameters] != [True]:
+        reason = f"expected: one of {', '.join(_SOURCES)}, and no other parameter"
+        raise Failure(422, f"{reason}; a code is a text, without a system", "parameter")
+    text, model = _text(parameters[0]), service.model
+    check_mention(text, service.limits, "parameter")
+    threshold = _THRESHOLD if model.linker.ranker else None
+    asked = LinkRequest(text, 1, threshold)
+    ((_, (prediction,)),) = await service.answer(model, [asked])
+    return JSONResponse(_matches(prediction), media_type=FHIR_MEDIA)
 
-    @routes.get("/ConceptMap/$translate", openapi_extra={"parameters": _QUERY})
-    async def translate_code(request: Request) -> Response:
-        """Find the concepts of a text, which is the code."""
-        pairs = request.query_params.multi_items()
-        return await answer([Parameter(name=name, value=text) for name, text in pairs])
 
-    return routes
+@routes.post("/ConceptMap/$translate")
+async def translate(
+    service: Asked,
+    body: Annotated[Parameters, Body(openapi_examples=EXAMPLES["translate"])],
+) -> Response:
+    """Find the concepts of a text, in a code, a coding or a codeableConcept."""
+    return await _answer(service, body.parameter)
+
+
+@routes.get("/ConceptMap/$translate", openapi_extra={"parameters": _QUERY})
+async def translate_code(service: Asked, request: Request) -> Response:
+    """Find the concepts of a text, which is the code."""
+    pairs = request.query_params.multi_items()
+    return await _answer(service, [Parameter(name=name, value=text) for name, text in pairs])
 
 
 def _text(source: Parameter) -> str:

@@ -18,7 +18,7 @@ from pydantic import Json as FromJson
 
 from linker.desk.service.errors import ERRORS, check
 from linker.desk.service.linking import searched, similar
-from linker.desk.service.state import Model, Service
+from linker.desk.service.state import Asked, Model, Service
 from linker.dictionary.columns import XREF_SEPARATOR
 from linker.dictionary.lookup import doubt, reference
 from linker.errors import shorten
@@ -117,75 +117,80 @@ class Extension(BaseModel):
     properties: list[Column] = Field(max_length=_PROPERTIES)
 
 
-class _Asked(BaseModel):
+class _Query(BaseModel):
     """The parameters of a request, in its URL or in a form."""
 
     queries: FromJson[dict[str, CellQuery]] | None = None
     extend: FromJson[Extension] | None = None
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of a service."""
-    routes = APIRouter(prefix="/reconcile", tags=["OpenRefine"], responses=ERRORS)
+routes = APIRouter(prefix="/reconcile", tags=["OpenRefine"], responses=ERRORS)
 
-    @routes.get("", summary=_SUMMARY)
-    async def get(request: Request, asked: Annotated[_Asked, Query()]) -> Json:
-        """Answer what the query of a URL asks for."""
-        return await answer(request, asked)
 
-    @routes.post("", summary=_SUMMARY)
-    async def post(request: Request, asked: Annotated[_Asked, Form()]) -> Json:
-        """Answer what a form asks for."""
-        return await answer(request, asked)
+@routes.get("", summary=_SUMMARY)
+async def get(service: Asked, request: Request, asked: Annotated[_Query, Query()]) -> Json:
+    """Answer what the query of a URL asks for."""
+    return await _answer(service, request, asked)
 
-    async def answer(request: Request, asked: _Asked) -> Json:
-        model = service.model
-        vocabulary = await service.run(Vocabulary.of, model)
-        if (batch := asked.queries) is not None:
-            check("queries in a batch", len(batch), BATCH, "queries")
-            asks = await service.run(lambda: [*map(vocabulary.requests, batch.values())])
-            linked = iter(await service.answer(model, [r for of_cell in asks for r in of_cell]))
 
-            def results() -> Json:
-                of_cells = zip(batch.items(), asks, strict=True)
-                return {
-                    name: {"result": vocabulary.result(query, [*islice(linked, len(requests))])}
-                    for (name, query), requests in of_cells
-                }
+@routes.post("", summary=_SUMMARY)
+async def post(service: Asked, request: Request, asked: Annotated[_Query, Form()]) -> Json:
+    """Answer what a form asks for."""
+    return await _answer(service, request, asked)
 
-            return await service.run(results)
-        if (query := asked.extend) is not None:
-            return await service.run(_extend, vocabulary, query)
-        url = str(request.base_url.replace(path=f"{service.settings.root_path}/reconcile"))
-        return await service.run(_manifest, vocabulary, url)
 
-    @routes.get("/suggest/{what}", summary="Suggest as one types")
-    async def suggest(what: Literal["entity", "type", "property"], prefix: str = "") -> Json:
-        """Suggest entities, types or properties."""
-        model = service.model
-        linked = await service.answer(model, [similar(prefix)] if what == "entity" else [])
-        vocabulary = await service.run(Vocabulary.of, model)
-        return await service.run(_suggest, vocabulary, what, prefix, linked)
+async def _answer(service: Service, request: Request, asked: _Query) -> Json:
+    model = service.model
+    vocabulary = await service.run(Vocabulary.of, model)
+    if (batch := asked.queries) is not None:
+        check("queries in a batch", len(batch), BATCH, "queries")
+        asks = await service.run(lambda: [*map(vocabulary.requests, batch.values())])
+        linked = iter(await service.answer(model, [r for of_cell in asks for r in of_cell]))
 
-    @routes.get("/flyout/entity", summary="A card beside a suggestion")
-    async def flyout(id: str = "") -> Json:
-        """Describe a concept in a few words."""
-        return {"id": id, "html": await service.run(_card, service.model, id)}
+        def results() -> Json:
+            of_cells = zip(batch.items(), asks, strict=True)
+            return {
+                name: {"result": vocabulary.result(query, [*islice(linked, len(requests))])}
+                for (name, query), requests in of_cells
+            }
 
-    @routes.get("/properties", summary="Properties to extend by")
-    async def properties(type: str = "") -> Json:
-        """Propose properties, which are the same for all types."""
-        return {"properties": _PROPOSED, "type": type}
+        return await service.run(results)
+    if (query := asked.extend) is not None:
+        return await service.run(_extend, vocabulary, query)
+    url = str(request.base_url.replace(path=f"{service.settings.root_path}/reconcile"))
+    return await service.run(_manifest, vocabulary, url)
 
-    @routes.get("/preview", summary="A card of a concept, as HTML")
-    async def preview(id: str = "") -> Response:
-        """Show a concept in a small page."""
-        card = await service.run(_card, service.model, id)
-        head = '<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
-        page = f"{head}<title>{html.escape(id)}</title>{card or 'Unknown id'}"
-        return HTMLResponse(page, 200 if card else 404, headers=_CARD_POLICY)
 
-    return routes
+@routes.get("/suggest/{what}", summary="Suggest as one types")
+async def suggest(
+    service: Asked, what: Literal["entity", "type", "property"], prefix: str = ""
+) -> Json:
+    """Suggest entities, types or properties."""
+    model = service.model
+    linked = await service.answer(model, [similar(prefix)] if what == "entity" else [])
+    vocabulary = await service.run(Vocabulary.of, model)
+    return await service.run(_suggest, vocabulary, what, prefix, linked)
+
+
+@routes.get("/flyout/entity", summary="A card beside a suggestion")
+async def flyout(service: Asked, id: str = "") -> Json:
+    """Describe a concept in a few words."""
+    return {"id": id, "html": await service.run(_card, service.model, id)}
+
+
+@routes.get("/properties", summary="Properties to extend by")
+async def properties(type: str = "") -> Json:
+    """Propose properties, which are the same for all types."""
+    return {"properties": _PROPOSED, "type": type}
+
+
+@routes.get("/preview", summary="A card of a concept, as HTML")
+async def preview(service: Asked, id: str = "") -> Response:
+    """Show a concept in a small page."""
+    card = await service.run(_card, service.model, id)
+    head = '<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
+    page = f"{head}<title>{html.escape(id)}</title>{card or 'Unknown id'}"
+    return HTMLResponse(page, 200 if card else 404, headers=_CARD_POLICY)
 
 
 @dataclass(frozen=True, slots=True)
