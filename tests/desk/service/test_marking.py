@@ -18,8 +18,6 @@ playwright = pytest.importorskip("playwright.sync_api", reason="the extra test i
 from starlette.responses import HTMLResponse, Response  # noqa: E402
 
 from .browser import (  # noqa: E402
-    BROWSER,
-    SWITCHES,
     held_back,
     is_too_wide,
     needs_browser,
@@ -52,15 +50,6 @@ attempt(() => view.open(1));
 """
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        args = [f"--{switch}" for switch in SWITCHES]
-        browser = driver.chromium.launch(executable_path=BROWSER, args=args)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def address(linker: Linker, tmp_path: Path) -> Iterator[str]:
     """A service with the project of `Documents`, and a page that shows nothing but its documents."""
@@ -79,13 +68,6 @@ def documents(address: str) -> Iterator[Documents]:
     httpx = pytest.importorskip("httpx")
     with httpx.Client(base_url=address) as client:
         yield Documents(client)
-
-
-@pytest.fixture
-def context(browser: Any) -> Iterator[Any]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    yield context
-    context.close()
 
 
 @pytest.fixture
@@ -386,20 +368,17 @@ def test_marks_are_kept_in_the_document_that_was_left(review: Any, documents: Do
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
-def test_everybody_can_use_it(
-    browser: Any, address: str, documents: Documents, width: int, scheme: str
-) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    with opened(context, address, "marking-test") as page:
-        page.locator("a.mention", has_text="Breast").click()
-        assert problems(page) == ""
-        page.keyboard.press("s")
-        expect(page.locator(".splitting li")).to_have_count(2)
-        page.get_by_text("All documents").click()
-        assert problems(page) == ""
-        assert not is_too_wide(page)
-        page.keyboard.press("Escape")
-        page.locator("#document .text").focus()
-        page.keyboard.press("i")
-        assert problems(page) == ""
-    context.close()
+def test_everybody_can_use_it(page: Any, width: int, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.locator("a.mention", has_text="Breast").click()
+    assert problems(page) == ""
+    page.keyboard.press("s")
+    expect(page.locator(".splitting li")).to_have_count(2)
+    page.get_by_text("All documents").click()
+    assert problems(page) == ""
+    assert not is_too_wide(page)
+    page.keyboard.press("Escape")
+    page.locator("#document .text").focus()
+    page.keyboard.press("i")
+    assert problems(page) == ""

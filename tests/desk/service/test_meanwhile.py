@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from .browser import held_back, needs_browser
-from .test_review import (
-    Make,
-    Open,
-    address,
-    asked,
-    expect,
-    heading,
-    make,
-    progress,
-    show,
-    status,
-)
+from .browser import asked, held_back, needs_browser
+from .conftest import Make, Open
+from .test_review import expect, heading, progress, status
 
 pytestmark = needs_browser
-__all__ = ["address", "make", "show"]  # the fixtures
 DOCUMENTS = "".join(
     f"{number}|t|{text}\n{number}|a|\n{number}\t0\t{len(mention)}\t{mention}\tDisease\n\n"
     for number, text, mention in (
@@ -33,7 +21,7 @@ DOCUMENTS = "".join(
 
 def decide(url: str, key: str, ids: str | None, **further: Any) -> None:
     said = {"key": key, "concept_id": ids, **further}
-    asked(f"{url}/decisions", json.dumps({"reviewer": "Bob", "decisions": [said]}).encode())
+    asked(f"{url}/decisions", {"reviewer": "Bob", "decisions": [said]})
 
 
 def test_candidates_and_focus_stay_when_others_decide(make: Make, show: Open, address: str) -> None:
@@ -168,7 +156,7 @@ def test_a_note_of_others_is_not_replaced_unseen(make: Make, show: Open, address
     page.keyboard.press("t")
     page.keyboard.type("ask Eve")
     body = {"reviewer": "Bob", "key": row["key"], "kind": "note", "value": "see chart 7"}
-    asked(f"{url}/remarks", json.dumps(body).encode())
+    asked(f"{url}/remarks", body)
     expect(page.locator("#rows .signs")).to_have_count(1)  # so that Ada's page knows it
     page.keyboard.press("Enter")
     expect(page.locator("#problem")).to_contain_text("The note is now 'see chart 7', by Bob")

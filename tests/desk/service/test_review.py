@@ -5,10 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import json
 import re
-import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,74 +19,20 @@ from linker.desk.service.state import Service
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
 
-from .browser import drop, held_back, is_too_wide, needs_browser, opened, problems, serving  # noqa: E402
+from .browser import (  # noqa: E402
+    asked,
+    drop,
+    held_back,
+    is_too_wide,
+    needs_browser,
+    opened,
+    problems,
+    serving,
+)
+from .conftest import TABLE, Make, Open  # noqa: E402
 
 expect = playwright.expect
 pytestmark = needs_browser
-TABLE = (
-    "patient,finding,age\n1,leukaemia,3\n2,lymphoma,4\n3,leukaemia,5\n4,breast cancers,50\n"
-    "5,tall stature,9\n6,Ataxia Telangiectasia,8\n"
-)  # 6 mentions in 5 rows
-
-
-@pytest.fixture(scope="module")
-def address(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    file = tmp_path_factory.mktemp("projects") / "projects.sqlite"
-    with serving(create(Service(Settings("sample", str(file)), linker))) as address:
-        yield address
-
-
-def asked(url: str, body: bytes | None = None, method: str | None = None) -> Any:
-    request = urllib.request.Request(url, body, method=method)
-    request.add_header("Content-Type", "application/json")
-    with urllib.request.urlopen(request) as response:
-        return json.load(response)
-
-
-Make = Callable[..., str]
-
-
-@pytest.fixture
-def make(address: str) -> Make:
-    """Makes a project of a file, and gives its address once it is linked; others go before."""
-    for project in asked(f"{address}projects")["projects"]:
-        asked(f"{address}projects/{project['id']}", method="DELETE")
-    for decision in asked(f"{address}decisions")["decisions"]:
-        asked(f"{address}decisions/{decision['id']}?reviewer=x", method="DELETE")
-
-    def make(content: str = TABLE, file: str = "findings.csv", column: str = "finding") -> str:
-        query = {"file": file} | ({"column": column} if column else {})
-        path = f"{address}projects?{urllib.parse.urlencode(query)}"
-        project = f"projects/{asked(path, content.encode())['id']}"
-        while asked(address + project)["linked"] < 1:
-            pass
-        return project
-
-    return make
-
-
-Open = Callable[..., Any]
-
-
-@pytest.fixture
-def show(address: str, context: Any) -> Iterator[Open]:
-    """Opens a project as a reviewer, who is asked for where none is given."""
-    pages = []
-
-    def show(project: str, reviewer: str = "Ada", **query: str) -> Any:
-        query = {"project": project.removeprefix("projects/")} | query
-        page = opened(context, address, f"review?{urllib.parse.urlencode(query)}")
-        pages.append(page)
-        page = page.__enter__()
-        page.fill("#reviewer", reviewer)
-        page.locator("#rows .row").first.wait_for()
-        page.locator("#remarks").wait_for()  # keys act on the row that is selected
-        page.focus("#rows")
-        return page
-
-    yield show
-    for page in reversed(pages):
-        page.__exit__(None, None, None)
 
 
 @contextlib.contextmanager
