@@ -324,21 +324,6 @@ def test_parts_that_were_named_stay_when_others_decide(review: Any, documents: D
     expect(review.locator(".splitting")).to_be_hidden()
 
 
-def test_a_walk_goes_on_when_others_decide(review: Any, documents: Documents) -> None:
-    review.locator("a.mention", has_text="Ataxia").click()
-    expect(review.locator("#answer")).to_contain_text("Ataxia")
-    review.keyboard.press("i")
-    for _ in range(6):
-        review.keyboard.press("ArrowRight")
-    review.keyboard.press("Shift+ArrowRight")
-    status(review, "“no leukaemia”")
-    others_decide(review, documents)
-    assert is_selected(review, "no leukaemia")
-    review.keyboard.press("Shift+ArrowLeft")
-    review.keyboard.press("ArrowRight")
-    status(review, "“leukaemia”")
-
-
 def test_what_was_not_kept_is_still_selected(review: Any, documents: Documents) -> None:
     select(review, "leukaemia")
     review.route("**/marks", lambda route: route.abort())

@@ -136,19 +136,6 @@ def test_what_is_decided_late_takes_nobody_from_a_note(
     assert noted(url, "note") == {"lymphoma": "ask us"}
 
 
-def test_a_candidate_is_chosen_for_its_own_row_alone(make: Make, show: Open) -> None:
-    page = show(make(), sort="alphabet")
-    heading(page, "Ataxia Telangiectasia")
-    choose = page.locator("#candidates").get_by_role("button", name="Accept Ataxia Telangiectasia")
-    with held_back(page, "**/groups/*"):
-        page.keyboard.press("End")
-        selected(page, "tall stature")
-        choose.click()
-    heading(page, "tall stature")
-    status(page, "Nothing was done: another row was selected.")
-    progress(page, "0 of 6 decided")
-
-
 def test_a_note_of_others_is_not_replaced_unseen(make: Make, show: Open, address: str) -> None:
     url = address + (project := make())
     page = show(project, sort="alphabet")

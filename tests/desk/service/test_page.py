@@ -60,11 +60,6 @@ def heading(page: Any, mention: str) -> None:
     expect(page.locator("#answer")).to_have_text(f"“{mention}”")
 
 
-def focused(page: Any) -> str:
-    """The id or the text of what has the focus."""
-    return page.evaluate("document.activeElement.id || document.activeElement.textContent")
-
-
 def marked(page: Any) -> list[str]:
     """The texts of the mentions' links, in order."""
     return page.locator("#results a[data-anchor]").all_text_contents()
@@ -212,18 +207,6 @@ def test_what_was_decided_elsewhere_is_shown(page: Any, fake: Fake) -> None:
     expect(page.locator("#decisions button")).to_have_count(0)
 
 
-def test_the_focus_is_never_lost(page: Any) -> None:
-    link(page, "leukaemia\nbreast and ovarian cancer")
-    row = page.locator("#results tbody tr").nth(1)
-    expect(row).to_contain_text("Breast Neoplasms | Ovarian Neoplasms")
-    expect(row).to_contain_text("MESH:D001943 | MESH:D010051")
-    page.locator(".tree button").first.click()
-    expect(page.locator("#concept h3")).to_be_focused()
-    page.get_by_role("button", name="More candidates").click()
-    status(page, "more candidates.")
-    assert focused(page) == "answer"
-
-
 def test_a_reload_links_the_same_text(page: Any) -> None:
     link(page, TEXT)
     page.reload()
@@ -259,13 +242,6 @@ def test_a_discontinuous_mention_keeps_its_gap(page: Any) -> None:
 
 
 # bad input
-
-
-def test_an_empty_box(page: Any, fake: Fake) -> None:
-    page.fill("#input", " \n")
-    page.click("#link")
-    status(page, "The box is empty")
-    assert "/link" not in fake.asked
 
 
 def test_too_much_is_refused_before_it_is_sent(page: Any, fake: Fake) -> None:
@@ -343,7 +319,7 @@ def test_an_error_is_in_sight_and_closing_it_goes_back(page: Any, fake: Fake) ->
     expect(page.locator("#problem")).to_be_in_viewport(ratio=1)
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)  # it would fail again
     page.locator("#problem").get_by_role("button", name="Close").click()
-    assert focused(page) == "query"
+    expect(page.locator("#query")).to_be_focused()
     expect(page.locator("#query")).to_have_value("leuke")
 
 
@@ -360,19 +336,16 @@ def test_offline(page: Any, context: Any) -> None:
 # looks
 
 
-@pytest.mark.parametrize("look", ["light", "dark", "narrow", "names"])
+@pytest.mark.parametrize("look", ["light", "narrow"])
 def test_looks_and_accessibility(page: Any, pictures: Path, look: str) -> None:
     page.emulate_media(color_scheme="light" if look == "light" else "dark")
     if look == "narrow":
         page.set_viewport_size({"width": 400, "height": 800})
-    if look == "names":
-        page.fill("#input", "breast cancers\nleukaemia\nbreast and ovarian cancer\ntall stature")
     page.click("#link")
     status(page, "linked")
-    if look != "names":
-        page.locator("#results").get_by_text("hereditary breast and ovarian cancer").click()
-        page.click("#reasons > summary")
-        expect(page.locator("#reasons-body")).to_contain_text("Confidence from")
+    page.locator("#results").get_by_text("hereditary breast and ovarian cancer").click()
+    page.click("#reasons > summary")
+    expect(page.locator("#reasons-body")).to_contain_text("Confidence from")
     if look == "narrow":  # the whole page, without the line of its foot in the middle
         height = page.evaluate("document.documentElement.scrollHeight")
         page.set_viewport_size({"width": 400, "height": height})
