@@ -177,29 +177,6 @@ async def setup(
 @routes.post("/predict")
 async def predict(service: Asked, body: _ToPredict) -> dict[str, Any]:
     """Find and link the mentions in the texts of tasks."""
-    return {"results": await _predict(service, body)}
-
-
-@routes.post("/webhook")
-async def webhook(service: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    """Keep what a person said of the mentions of a task; other news is passed over."""
-    if body.get("action") not in _SUBMITTED:
-        return {"added": 0, "withdrawn": 0, "errors": []}
-    return await _take(service, _checked(_Submitted, body))
-
-
-async def _version(service: Service) -> str:
-    """What answers: predictions of another version are asked for again."""
-    decided = await service.decided()
-    return service.model.fingerprint[:12] + (f"-{sum(decided.seen)}" if decided else "")
-
-
-async def _predict(service: Service, body: _ToPredict) -> list[dict[str, Any]]:
-    """The predictions of tasks.
-
-    Raises:
-        LinkerError: a task has no text.
-    """
     interface, model, now = _interface(body.label_config), service.model, await _version(service)
     texts = []
     for task in body.tasks:
@@ -213,21 +190,31 @@ async def _predict(service: Service, body: _ToPredict) -> list[dict[str, Any]]:
         score = min((a.confidence for a in answers if a.confidence is not None), default=None)
         result = [part for region in regions for part in region]
         results.append({"result": result, "score": score, "model_version": now})
-    return results
+    return {"results": results}
 
 
-async def _take(service: Service, submitted: _Submitted) -> dict[str, Any]:
-    """Keep what a person submitted, in the place of what they had said of these words."""
-    store, annotation = store_of(service), submitted.annotation
-    checked_name(annotation.reviewer)
+@routes.post("/webhook")
+async def webhook(service: Asked, body: dict[str, Any]) -> dict[str, Any]:
+    """Keep what a person said of the mentions of a task; other news is passed over."""
+    if body.get("action") not in _SUBMITTED:
+        return {"added": 0, "withdrawn": 0, "errors": []}
+    store, submitted = store_of(service), _checked(_Submitted, body)
+    checked_name(submitted.annotation.reviewer)
     interface = _interface(submitted.label_config)
     dictionary = service.linker.dictionary
     decisions, errors = await asyncio.to_thread(_decisions, submitted, interface, dictionary)
     if errors:  # without what the person wrote
-        logger.warning("mistakes in annotation %d, left out: %d", annotation.id, len(errors))
+        number = submitted.annotation.id
+        logger.warning("mistakes in annotation %d, left out: %d", number, len(errors))
     text = str(submitted.task.data.get(interface.field, ""))
     added, withdrawn = await service.write(_keep, store, submitted, text, decisions)
     return {"added": added, "withdrawn": withdrawn, "errors": errors}
+
+
+async def _version(service: Service) -> str:
+    """What answers: predictions of another version are asked for again."""
+    decided = await service.decided()
+    return service.model.fingerprint[:12] + (f"-{sum(decided.seen)}" if decided else "")
 
 
 def _decisions(
