@@ -70,9 +70,8 @@ def annotate(options: SimpleNamespace) -> None:
         _documents(options), linker, options.source, on_error=options.on_error
     )
     paths = options.source, options.output
-    outcomes, types = common.write_linked(linker, settings, _batches(documents), paths, places)
-    if not outcomes:
-        common.say(f"no mentions were found{' beside those that are marked' * bool(types)}")
+    if not common.write_linked(linker, settings, _batches(documents), paths, places):
+        common.say("no mentions were found")
 
 
 def _documents(options: SimpleNamespace) -> Iterator[Document]:

@@ -106,7 +106,7 @@ def _link_file(options: SimpleNamespace, settings: LinkSettings) -> None:
     linker = common.loaded(settings, options.places)
     items = linking.selectable(items, linker, source, on_error=on_error)
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
-    outcomes, _ = common.write_linked(linker, settings, chunks, (source, output), options.places)
+    outcomes = common.write_linked(linker, settings, chunks, (source, output), options.places)
     if not outcomes:
         common.say(
             "the documents have no marked mentions, which link wants; linker annotate finds them"

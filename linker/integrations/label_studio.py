@@ -24,7 +24,7 @@ from linker.desk.service.callers import checked_name
 from linker.desk.service.decisions import store_of
 from linker.desk.service.errors import ERRORS
 from linker.desk.service.schemas import TextDocument, to_documents
-from linker.desk.service.state import Service
+from linker.desk.service.state import Asked, Service
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError, shorten
 from linker.ids import escaped, part_ids
@@ -50,7 +50,7 @@ class _Task(BaseModel):
         return str(self.data.get("document_id") or f"label-studio:{self.id}")
 
 
-class _Asked(BaseModel):
+class _ToPredict(BaseModel):
     label_config: str
     tasks: list[_Task]
 
@@ -81,10 +81,14 @@ class _Annotation(BaseModel):
     updated_at: datetime
 
     @property
-    def reviewers(self) -> list[str]:
-        """Who submitted it, and who had made it."""
-        users = self.updated_by or self.completed_by, self.completed_by
-        return [f"label-studio:{user}" for user in users]
+    def reviewer(self) -> str:
+        """Who submitted it."""
+        return f"label-studio:{self.updated_by or self.completed_by}"
+
+    def decision(self, words: str, ids: str, scope: str, model: str, release: str) -> Decision:
+        """What it says of words: they mean these ids."""
+        time = self.updated_at.astimezone(timezone.utc).isoformat(timespec="seconds")
+        return Decision(words, ids, True, scope, self.reviewer, time, model, release)
 
 
 class _Submitted(BaseModel):
@@ -148,66 +152,69 @@ def _region(of: _Interface, number: int, answer: Prediction, model: str) -> list
     return [marked, shared | concept] if ids else [marked]
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of a machine-learning backend."""
-    routes = APIRouter(prefix="/label-studio", tags=["Label Studio"], responses=ERRORS)
+routes = APIRouter(prefix="/label-studio", tags=["Label Studio"], responses=ERRORS)
 
-    async def version() -> str:
-        """What answers: predictions of another version are asked for again."""
-        decided = await service.decided()
-        return service.model.fingerprint[:12] + (f"-{sum(decided.seen)}" if decided else "")
 
-    @routes.get("/health")
-    async def health() -> dict[str, str]:
-        """Answers as long as the process lives."""
-        return {"status": "UP"}
+@routes.get("/health")
+async def health() -> dict[str, str]:
+    """Answers as long as the process lives."""
+    return {"status": "UP"}
 
-    @routes.post("/setup")
-    async def setup(config: Annotated[str, Body(alias="schema", embed=True)]) -> dict[str, str]:
-        """Take the labeling interface of a project, or say what it lacks."""
-        try:
-            _interface(config)
-        except LinkerError as error:  # Label Studio shows the status alone
-            logger.warning("%s", error)
-            raise
-        return {"model_version": await version()}
 
-    @routes.post("/predict")
-    async def predict(body: _Asked) -> dict[str, Any]:
-        """Find and link the mentions in the texts of tasks."""
-        interface, model, now = _interface(body.label_config), service.model, await version()
-        texts = []
-        for task in body.tasks:
-            if not isinstance(text := task.data.get(interface.field), str):
-                raise LinkerError(f"task {task.id} has no text in {interface.field!r} of its data")
-            texts.append(_checked(TextDocument, {"id": task.scope, "text": text}))
-        requests = [Request(each, k=1) for each in to_documents(texts, service.limits)]
-        results = []
-        for _, answers in await service.annotate(model, requests):
-            regions = [_region(interface, *a, model.fingerprint) for a in enumerate(answers, 1)]
-            score = min((a.confidence for a in answers if a.confidence is not None), default=None)
-            result = [part for region in regions for part in region]
-            results.append({"result": result, "score": score, "model_version": now})
-        return {"results": results}
+@routes.post("/setup")
+async def setup(
+    service: Asked, config: Annotated[str, Body(alias="schema", embed=True)]
+) -> dict[str, str]:
+    """Take the labeling interface of a project, or say what it lacks."""
+    try:
+        _interface(config)
+    except LinkerError as error:  # Label Studio shows the status alone
+        logger.warning("%s", error)
+        raise
+    return {"model_version": await _version(service)}
 
-    @routes.post("/webhook")
-    async def webhook(body: dict[str, Any]) -> dict[str, Any]:
-        """Keep what a person said of the mentions of a task; other news is passed over."""
-        if body.get("action") not in _SUBMITTED:
-            return {"added": 0, "withdrawn": 0, "errors": []}
-        store, submitted = store_of(service), _checked(_Submitted, body)
-        checked_name(submitted.annotation.reviewers[0])
-        interface = _interface(submitted.label_config)
-        dictionary = service.linker.dictionary
-        decisions, errors = await asyncio.to_thread(_decisions, submitted, interface, dictionary)
-        if errors:  # without what the person wrote
-            number = submitted.annotation.id
-            logger.warning("mistakes in annotation %d, left out: %d", number, len(errors))
-        text = str(submitted.task.data.get(interface.field, ""))
-        added, withdrawn = await service.write(_keep, store, submitted, text, decisions)
-        return {"added": added, "withdrawn": withdrawn, "errors": errors}
 
-    return routes
+@routes.post("/predict")
+async def predict(service: Asked, body: _ToPredict) -> dict[str, Any]:
+    """Find and link the mentions in the texts of tasks."""
+    interface, model, now = _interface(body.label_config), service.model, await _version(service)
+    texts = []
+    for task in body.tasks:
+        if not isinstance(text := task.data.get(interface.field), str):
+            raise LinkerError(f"task {task.id} has no text in {interface.field!r} of its data")
+        texts.append(_checked(TextDocument, {"id": task.scope, "text": text}))
+    requests = [Request(each, k=1) for each in to_documents(texts, service.limits)]
+    results = []
+    for _, answers in await service.annotate(model, requests):
+        regions = [_region(interface, *a, model.fingerprint) for a in enumerate(answers, 1)]
+        score = min((a.confidence for a in answers if a.confidence is not None), default=None)
+        result = [part for region in regions for part in region]
+        results.append({"result": result, "score": score, "model_version": now})
+    return {"results": results}
+
+
+@routes.post("/webhook")
+async def webhook(service: Asked, body: dict[str, Any]) -> dict[str, Any]:
+    """Keep what a person said of the mentions of a task; other news is passed over."""
+    if body.get("action") not in _SUBMITTED:
+        return {"added": 0, "withdrawn": 0, "errors": []}
+    store, submitted = store_of(service), _checked(_Submitted, body)
+    checked_name(submitted.annotation.reviewer)
+    interface = _interface(submitted.label_config)
+    dictionary = service.linker.dictionary
+    decisions, errors = await asyncio.to_thread(_decisions, submitted, interface, dictionary)
+    if errors:  # without what the person wrote
+        number = submitted.annotation.id
+        logger.warning("mistakes in annotation %d, left out: %d", number, len(errors))
+    text = str(submitted.task.data.get(interface.field, ""))
+    added, withdrawn = await service.write(_keep, store, submitted, text, decisions)
+    return {"added": added, "withdrawn": withdrawn, "errors": errors}
+
+
+async def _version(service: Service) -> str:
+    """What answers: predictions of another version are asked for again."""
+    decided = await service.decided()
+    return service.model.fingerprint[:12] + (f"-{sum(decided.seen)}" if decided else "")
 
 
 def _decisions(
@@ -215,36 +222,46 @@ def _decisions(
 ) -> tuple[list[Decision], list[str]]:
     """What a person said of the mentions of a task, and what in it cannot be used.
 
-    Ids in a region are accepted, those that were predicted and are gone are rejected. A decision is
-    on words, wherever they stand in the document: where a person changed one region, others with
-    the same words, which they left as they were predicted, say nothing.
+    A decision is on words, wherever they stand in the document: where a region was changed, others
+    with the same words, which were left as they were predicted, say nothing.
     """
-    annotation, scope, errors = submitted.annotation, submitted.task.scope, list[str]()
-    time = annotation.updated_at.astimezone(timezone.utc).isoformat(timespec="seconds")
+    scope, errors = submitted.task.scope, list[str]()
     regions: dict[str, dict[str, _Result]] = defaultdict(dict)
+    annotation = submitted.annotation
     for result in [] if annotation.was_cancelled else annotation.result:
         regions[result.id][result.from_name] = result
     changed, left = (defaultdict[Place, list[Decision]](list) for _ in range(2))
     for region, results in regions.items():
-        if (place := results.get(interface.labels)) is None:
+        if (marked := results.get(interface.labels)) is None:
             continue
-        words = str(place.value.get("text", "")).replace("\\n", " ")  # a line break, as it is sent
+        words = str(marked.value.get("text", "")).replace("\\n", " ")  # a line break, as it is sent
         ids = results[interface.concept].ids if interface.concept in results else ""
-        who, model, release = annotation.reviewers[0], place.model, releases(dictionary)
-        decision = Decision(words, ids, True, scope, who, time, model, release)
+        decision = annotation.decision(words, ids, scope, marked.model, releases(dictionary))
         try:
-            accepted = [identified(decision, dictionary)] if ids else []
-            kept = {"", *(identifier for of in accepted for identifier in concepts_of(of))}
-            gone = [i for i in part_ids(place.predicted) if i not in kept]
-            rejected = [replace(decision, concept_id=escaped(i), accepted=False) for i in gone]
-            of_words = (left if ids == place.predicted else changed)[place_of(words, scope)]
-            of_words += [*accepted, *(identified(each, dictionary) for each in rejected)]
+            of_region = _of_region(decision, marked.predicted, dictionary)
         except LinkerError as error:
             errors.append(f"region {region}: {error}")
-    places = left | {place: of_place for place, of_place in changed.items() if of_place}
-    odd = {place: of_place for place, of_place in places.items() if disagree(of_place)}
-    errors += [f"{of_place[0].mention!r} has different concepts" for of_place in odd.values()]
+            continue
+        if of_region:
+            of_words = left if ids == marked.predicted else changed
+            of_words[place_of(words, scope)] += of_region
+    places = left | changed
+    odd = {place for place, of_place in places.items() if disagree(of_place)}
+    errors += [f"{places[place][0].mention!r} has different concepts" for place in odd]
     return [d for place, of_place in places.items() if place not in odd for d in of_place], errors
+
+
+def _of_region(decision: Decision, predicted: str, dictionary: Dictionary) -> list[Decision]:
+    """The decisions on a region: its ids are accepted, those predicted that are gone rejected.
+
+    Raises:
+        LinkerError: the dictionary lacks an id.
+    """
+    accepted = [identified(decision, dictionary)] if decision.concept_id else []
+    kept = {"", *(identifier for each in accepted for identifier in concepts_of(each))}
+    gone = [identifier for identifier in part_ids(predicted) if identifier not in kept]
+    rejected = [replace(decision, concept_id=escaped(i), accepted=False) for i in gone]
+    return accepted + [identified(each, dictionary) for each in rejected]
 
 
 def _keep(
@@ -259,17 +276,16 @@ def _keep(
     def claim(d: Decision) -> tuple[Place, str, bool]:
         return place_of(d.mention, d.scope), d.concept_id, d.accepted
 
-    reviewers, words = submitted.annotation.reviewers, " ".join(text.split())
-    mine = [(submitted.task.scope, reviewer) for reviewer in reviewers]
-    before = [
-        decision
-        for decision in store.list()
-        if (decision.scope, decision.reviewer) in mine
-        and " ".join(decision.mention.split()) in words
-    ]
-    there, now = set(map(claim, before)), {claim(d): d for d in decisions}
-    withdrawn = store.withdraw([d.id or 0 for d in before if claim(d) not in now], reviewers[0])
-    return len(store.add([d for key, d in now.items() if key not in there])), withdrawn
+    scope, reviewer = submitted.task.scope, submitted.annotation.reviewer
+    words, now = " ".join(text.split()), {claim(d): d for d in decisions}
+    before = {
+        claim(d): d.id or 0
+        for d in store.list()
+        if (d.scope, d.reviewer) == (scope, reviewer) and " ".join(d.mention.split()) in words
+    }
+    gone = [number for key, number in before.items() if key not in now]
+    withdrawn = store.withdraw(gone, reviewer)
+    return len(store.add([d for key, d in now.items() if key not in before])), withdrawn
 
 
 def _checked(kind: type[_Body], value: Any) -> _Body:

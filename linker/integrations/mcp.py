@@ -55,8 +55,6 @@ class Pair(BaseModel):
 def server(linker: Linker, decisions: Decided | None = None) -> MCPServer[Any]:
     """The server of the tools; `run()` serves it on standard input and output.
 
-    Each docstring is what the assistant reads.
-
     Args:
         linker: links mentions, and has the dictionary.
         decisions: of people, which win over the model.
@@ -68,8 +66,25 @@ def server(linker: Linker, decisions: Decided | None = None) -> MCPServer[Any]:
         example=dictionary.ids[0],
     )
     mcp = MCPServer("linker", version=VERSION, instructions=instructions, log_level="WARNING")
+    of = _Tools(linker, decisions)
+    tools = (
+        *(of.link_mentions, of.annotate_text, of.get_concept),
+        *(of.search_concepts, of.check_labels),
+    )
+    for tool in tools:
+        reading = ToolAnnotations(read_only_hint=True)
+        mcp.add_tool(_refusing(tool), description=inspect.getdoc(tool), annotations=reading)
+    return mcp
+
+
+class _Tools:
+    """What an assistant may call; each docstring is what it reads."""
+
+    def __init__(self, linker: Linker, decisions: Decided | None) -> None:
+        self._linker, self._decisions = linker, decisions
 
     def link_mentions(
+        self,
         mentions: Annotated[list[str], Field(min_length=1, max_length=_MENTIONS)],
         k: Annotated[int, Field(ge=1, le=_FOUND, description="Concepts for each part.")] = 3,
         threshold: Annotated[
@@ -81,20 +96,22 @@ def server(linker: Linker, decisions: Decided | None = None) -> MCPServer[Any]:
         "breast and ovarian cancer" has two parts, most names have one. A blank name, and one of
         more than 1,000 characters, has none.
         """
-        predictions = linker.link(
-            map(_name, mentions), k=k, threshold=threshold, decisions=decisions
+        predictions = self._linker.link(
+            map(_name, mentions), k=k, threshold=threshold, decisions=self._decisions
         )
         return [[_linked(part, p) for part in p.parts if part.text] for p in predictions]
 
     def annotate_text(
-        text: Annotated[str, Field(min_length=1, max_length=_TEXT)], threshold: Probability = None
+        self,
+        text: Annotated[str, Field(min_length=1, max_length=_TEXT)],
+        threshold: Probability = None,
     ) -> list[Json]:
         """Find the mentions in a text, at characters [start, end), and link them, in its order.
 
         A text may define its short forms: "familial adenomatous polyposis (FAP)".
         """
-        document, annotate = Document("text", (Passage(text),)), Annotator(linker).annotate
-        linked = annotate([document], k=3, threshold=threshold, decisions=decisions)
+        document, annotate = Document("text", (Passage(text),)), Annotator(self._linker).annotate
+        linked = annotate([document], k=3, threshold=threshold, decisions=self._decisions)
         return [
             _linked(part, p) | {"start": p.mention.spans[0][0], "end": p.mention.spans[-1][1]}
             for _, predictions in linked
@@ -102,18 +119,19 @@ def server(linker: Linker, decisions: Decided | None = None) -> MCPServer[Any]:
             for part in p.parts
         ]
 
-    def get_concept(id: Id) -> Json:
+    def get_concept(self, id: Id) -> Json:
         """Look up a concept: its names, definition, parents, children, other ids, public page.
 
         An old or alternative id leads to the concept that it stands for.
         """
-        if (concept := lookup.described(dictionary, id)) is None:
+        if (concept := lookup.described(self._linker.dictionary, id)) is None:
             raise LinkerError(
                 f"the dictionary has no id {id!r}; find the concept with search_concepts"
             )
         return concept
 
     def search_concepts(
+        self,
         query: Annotated[str, Field(min_length=1, max_length=1_000)],
         limit: Annotated[int, Field(ge=1, le=_FOUND)] = 10,
     ) -> list[Json]:
@@ -121,14 +139,17 @@ def server(linker: Linker, decisions: Decided | None = None) -> MCPServer[Any]:
 
         To link a name, use link_mentions.
         """
-        linked = linker.link([query], k=limit, threshold=0.0, decisions=decisions)
-        hits = lookup.search(dictionary, linker.generator.table, linker.normalize, query, linked)
+        linked = self._linker.link([query], k=limit, threshold=0.0, decisions=self._decisions)
+        table, form = self._linker.generator.table, self._linker.normalize
+        dictionary = self._linker.dictionary
+        hits = lookup.search(dictionary, table, form, query, linked)
         return [
             lookup.reference(dictionary, hit.row) | {"matched_name": hit.matched_name}
             for hit in itertools.islice(hits, limit)
         ]
 
     def check_labels(
+        self,
         pairs: Annotated[list[Pair], Field(min_length=1, max_length=_MENTIONS)],
     ) -> list[Json]:
         """Check ids with their labels, before they are written down.
@@ -138,16 +159,11 @@ def server(linker: Linker, decisions: Decided | None = None) -> MCPServer[Any]:
         a label, or with one of more than 1,000 characters, only obsolete or unknown is said.
         """
         labels = [_name(pair.label) for pair in pairs]
-        check, predictions = PairChecker(linker).check, linker.link(iter(labels))
+        check, predictions = PairChecker(self._linker).check, self._linker.link(iter(labels))
         return [
             dict(pair) | check(pair.id, label, prediction if label else None)._asdict()
             for pair, label, prediction in zip(pairs, labels, predictions, strict=True)
         ]
-
-    for tool in (link_mentions, annotate_text, get_concept, search_concepts, check_labels):
-        reading = ToolAnnotations(read_only_hint=True)
-        mcp.add_tool(_refusing(tool), description=inspect.getdoc(tool), annotations=reading)
-    return mcp
 
 
 def _refusing(tool: Callable[..., Any]) -> Callable[..., Any]:

@@ -124,7 +124,6 @@ class Written:
     items: int
     mentions: int  # that were linked
     outcomes: Counter[outputs.Outcome]  # of them, see `linker.io.outputs.outcome`
-    types: frozenset[str]  # of all mentions in its documents, wanted or not
 
 
 def _written(linked: Sequence[Linked], form: str, layout: Layout) -> Written:
@@ -132,9 +131,8 @@ def _written(linked: Sequence[Linked], form: str, layout: Layout) -> Written:
     format = outputs.writer_of(form)
     header = format.header(linked[0][0] if linked else None, layout)
     text = "".join(format.item(*item, layout) for item in linked)
-    types = {m.type for document, _ in linked if document for m in document.mentions}
     outcomes = Counter(outputs.outcome(p) for _, predictions in linked for p in predictions)
-    return Written(header, text, len(linked), outcomes.total(), outcomes, frozenset(types))
+    return Written(header, text, len(linked), outcomes.total(), outcomes)
 
 
 def layout_of(

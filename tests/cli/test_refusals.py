@@ -54,7 +54,7 @@ WRONG = [  # exit code 2
 MISSING = [  # exit code 1
     (
         "link {documents} --type Gene -o out",
-        "no mentions of type 'Gene'; expected one of its types: Dis",
+        "no mentions of type 'Gene'; choose another --type",
     ),
     ("link {m} --under D99", "D99 is not in the dictionary; select by the id of a concept"),
     ("link {m} --under D001943 --not-under D001943", "the selection is empty: "),

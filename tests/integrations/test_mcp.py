@@ -49,21 +49,6 @@ def asked(target: Any, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
     return answers
 
 
-def test_what_an_assistant_is_told_of_the_tools(linker: Linker) -> None:
-    async def listed() -> tuple[str, dict[str, str]]:
-        async with mcp.Client(server(linker)) as client:
-            tools = (await client.list_tools()).tools
-            return client.instructions, {tool.name: tool.description for tool in tools}
-
-    instructions, tools = anyio.run(listed)
-    assert "sample_medic.tsv; 346 concepts" in " ".join(instructions.split())
-    assert [*tools] == [
-        *("link_mentions", "annotate_text", "get_concept"),
-        *("search_concepts", "check_labels"),
-    ]
-    assert tools["get_concept"].startswith("Look up a concept:")
-
-
 def test_mentions_are_linked_to_ids_of_the_dictionary(linker: Linker) -> None:
     mentions = ["Louis-Bar syndrome", "hepatitis B/C", "A-T"]
     (answer,) = asked(server(linker), ("link_mentions", {"mentions": mentions, "k": 1}))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +55,6 @@ def test_chunks_join_to_what_one_process_writes(
         assert "".join(joined) == file.getvalue()
 
 
-@pytest.mark.parametrize("form", ["pubtator", "bioc", "sssom", "conceptmap"])
-def test_formats_without_a_place_for_other_ids_refuse_them(form: str, model: Path) -> None:
-    linker = Linker.load(model)
-    message = rf"the format {form} has no place for .* \(--also\); leave them out, or write tsv or"
-    with pytest.raises(LinkerError, match=message):
-        linking.layout_of(form, True, linker, False, True)
-
-
 def run(source: Path, output: Path, model: Path, **settings: Any) -> Summary:
     work = link_files(LinkSettings(str(model), **settings))
     return Job(str(source), str(output), work).run(Machines(1), lambda _: None)
@@ -110,9 +101,3 @@ def test_an_empty_part_has_an_empty_output(model: Path, inputs: Path, tmp_path: 
     (inputs / "b.txt").write_text("")
     assert run(inputs, tmp_path / "out", model, form="jsonl").records == 5
     assert sorted(p.stat().st_size > 0 for p in (tmp_path / "out").glob("part-*")) == [False, True]
-
-
-def test_parquet_out_without_pyarrow(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(LinkerError, match=r"--format parquet: Parquet needs pyarrow, .*\[ray\]"):
-        link_files(LinkSettings(str(model), "parquet"))

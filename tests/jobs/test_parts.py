@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -145,15 +144,3 @@ def test_what_a_killed_job_left_half_written_is_removed(inputs: Path, tmp_path: 
     (output / f".{next(iter(made(output)))}.abcd1234.tmp").write_text("half")
     run(inputs, output)
     assert len(made(output)) == 2
-
-
-def test_results_may_come_in_any_order(
-    inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def backwards(_: Machines, make: Any, tasks: Any) -> AbstractContextManager[Iterator[Any]]:
-        return closing(make()(task) for task in reversed(list(tasks)))
-
-    run(inputs, tmp_path / "one")
-    monkeypatch.setattr(Machines, "run", backwards)
-    run(inputs, tmp_path / "two")
-    assert index(tmp_path / "one") == index(tmp_path / "two")

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import fastapi_offline
-from fastapi import APIRouter, Depends, FastAPI, Request, Response, Security
+from fastapi import APIRouter, FastAPI, Response, Security
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse
 from fastapi.security import HTTPBearer
@@ -35,9 +35,9 @@ from linker.desk.service import (
 )
 from linker.desk.service.errors import Failure
 from linker.desk.service.gate import PUBLIC, Gate
-from linker.desk.service.state import Service
+from linker.desk.service.state import Asked, Service
 from linker.desk.service.workbench import Workbench
-from linker.errors import LinkerError, shorten
+from linker.errors import LinkerError
 from linker.version import VERSION
 
 _PAGE = Path(__file__).parents[1] / "page"
@@ -50,6 +50,10 @@ _DESCRIPTION = (
     "Maps names of diseases and other concepts to the identifiers of a dictionary. "
     "An error is an object with `error`, one sentence, and `where`, the field that it is about."
 )
+
+
+routes = APIRouter(tags=["service"], responses=errors.ERRORS)
+"""The routes that say how the service is, and its page."""
 
 
 def create(service: Service, rooms: Iterable[ModuleType] = ()) -> FastAPI:
@@ -81,14 +85,15 @@ def create(service: Service, rooms: Iterable[ModuleType] = ()) -> FastAPI:
         redirect_slashes=False,
         dependencies=[Security(HTTPBearer(auto_error=False))],  # that /docs asks for a key
     )
-    ours = []
+    app.state.service, app.state.workbench = service, workbench
     if workbench:
-        ours += [room.router(service, workbench) for room in (projects, reviewing, learning)]
-    ours += [room.router(service) for room in (linking, uploads, decisions)]
-    for routes in (*ours, _router(service)):
-        app.include_router(routes, dependencies=[Depends(_check_query)])
-    for room in (fhir, reconciliation, *rooms):  # whose protocols say what else may be sent
+        for room in (projects, reviewing, learning):
+            app.include_router(room.router(service, workbench))
+    for room in (uploads, decisions):
         app.include_router(room.router(service))
+    for room in (linking, fhir, reconciliation, *rooms):
+        app.include_router(room.routes)
+    app.include_router(routes)
     app.mount("/swagger", StaticFiles(directory=_SWAGGER), name="swagger")
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")
     errors.add_handlers(app)
@@ -96,21 +101,6 @@ def create(service: Service, rooms: Iterable[ModuleType] = ()) -> FastAPI:
     # added last, so that it answers preflights, which have no key
     app.add_middleware(_Cors, origins=service.settings.origins)
     return app
-
-
-def _check_query(request: Request) -> None:
-    """Refuse a parameter that a route does not have, such as one that is misspelt.
-
-    Raises:
-        Failure: there is one.
-    """
-    route, method = request.scope["route"], request.method.lower()
-    if not request.query_params or not route.include_in_schema:  # a page takes its own
-        return
-    described = request.app.openapi()["paths"][route.path][method].get("parameters", ())
-    known = [parameter["name"] for parameter in described if parameter["in"] == "query"]
-    for name in map(shorten, request.query_params.keys() - set(known)):
-        raise Failure(422, f"{name} is no parameter; expected: {', '.join(known) or None}", name)
 
 
 class _Cors:
@@ -129,68 +119,65 @@ class _Cors:
         await (self._of_all if is_public else self._of_others)(scope, receive, send)
 
 
-def _router(service: Service) -> APIRouter:
-    """The routes that say how the service is, and its page."""
-    routes = APIRouter(tags=["service"], responses=errors.ERRORS)
+@routes.get("/model")
+async def model(service: Asked) -> dict[str, Any]:
+    """What the service links with, what it takes of a request, and whose the key is."""
+    current = service.linker
+    return {
+        "name": service.settings.name,
+        "encoder": current.encoder,
+        "dictionary": current.describe_dictionary(),
+        "has_confidence": current.ranker is not None,
+        "limits": asdict(service.limits),
+        "decisions": service.store is not None,
+        "reviewer": callers.present().reviewer or None,
+        "version": VERSION,
+    }
 
-    @routes.get("/model")
-    async def model() -> dict[str, Any]:
-        """What the service links with, what it takes of a request, and whose the key is."""
-        current = service.linker
-        return {
-            "name": service.settings.name,
-            "encoder": current.encoder,
-            "dictionary": current.describe_dictionary(),
-            "has_confidence": current.ranker is not None,
-            "limits": asdict(service.limits),
-            "decisions": service.store is not None,
-            "reviewer": callers.present().reviewer or None,
-            "version": VERSION,
-        }
 
-    @routes.get("/health")
-    async def health() -> dict[str, str]:
-        """Answers as long as the process lives."""
-        return {"status": "alive"}
+@routes.get("/health")
+async def health() -> dict[str, str]:
+    """Answers as long as the process lives."""
+    return {"status": "alive"}
 
-    @routes.get("/ready")
-    async def ready() -> dict[str, str]:
-        """Whether the queue has room; 503 where it has not."""
-        if not service.is_ready:
-            raise Failure(503, "the queue is full", headers={"Retry-After": "1"})
-        return {"status": "ready"}
 
-    @routes.get("/metrics", response_class=Response)
-    async def metrics() -> Response:
-        """Figures for Prometheus."""
-        return Response(generate_latest(service.figures), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+@routes.get("/ready")
+async def ready(service: Asked) -> dict[str, str]:
+    """Whether the queue has room; 503 where it has not."""
+    if not service.is_ready:
+        raise Failure(503, "the queue is full", headers={"Retry-After": "1"})
+    return {"status": "ready"}
 
-    @routes.post("/reload")
-    async def reload() -> dict[str, str]:
-        """Load the model folder again; 409 where that fails, and the old model stays."""
-        try:
-            await asyncio.shield(service.reload())  # also where the client leaves
-        except LinkerError as error:
-            raise Failure(409, str(error)) from None
-        return {"status": "reloaded"}
 
-    for path, name in (("/", "index"), ("/review", "review")):
-        routes.add_api_route(path, partial(_page, name), include_in_schema=False)
+@routes.get("/metrics", response_class=Response)
+async def metrics(service: Asked) -> Response:
+    """Figures for Prometheus."""
+    return Response(generate_latest(service.figures), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
-    @routes.get("/docs", include_in_schema=False)
-    async def docs() -> HTMLResponse:
-        html = get_swagger_ui_html(
-            openapi_url="openapi.json",
-            title="linker",
-            swagger_js_url="swagger/swagger-ui-bundle.js",
-            swagger_css_url="swagger/swagger-ui.css",
-            swagger_favicon_url="static/icon.svg",
-        )
-        # inline scripts are those of FastAPI's page, which shows nobody's text
-        policy = _POLICY.replace("-src 'self';", "-src 'self' 'unsafe-inline';")
-        return HTMLResponse(bytes(html.body), headers={"Content-Security-Policy": policy})
 
-    return routes
+@routes.post("/reload")
+async def reload(service: Asked) -> dict[str, str]:
+    """Load the model folder again; 409 where that fails, and the old model stays."""
+    try:
+        await asyncio.shield(service.reload())  # also where the client leaves
+    except LinkerError as error:
+        raise Failure(409, str(error)) from None
+    return {"status": "reloaded"}
+
+
+@routes.get("/docs", include_in_schema=False)
+async def docs() -> HTMLResponse:
+    """FastAPI's page of the routes, of which nothing comes from the net."""
+    html = get_swagger_ui_html(
+        openapi_url="openapi.json",
+        title="linker",
+        swagger_js_url="swagger/swagger-ui-bundle.js",
+        swagger_css_url="swagger/swagger-ui.css",
+        swagger_favicon_url="static/icon.svg",
+    )
+    # inline scripts are those of FastAPI's page, which shows nobody's text
+    policy = _POLICY.replace("-src 'self';", "-src 'self' 'unsafe-inline';")
+    return HTMLResponse(bytes(html.body), headers={"Content-Security-Policy": policy})
 
 
 def _page(name: str) -> HTMLResponse:
@@ -199,3 +186,7 @@ def _page(name: str) -> HTMLResponse:
     for part in (_PAGE / "parts").glob("*.html"):
         text = text.replace(f"<!-- part: {part.stem} -->", part.read_text("utf-8").rstrip())
     return HTMLResponse(text, headers={"Content-Security-Policy": _POLICY})
+
+
+for path, name in (("/", "index"), ("/review", "review")):
+    routes.add_api_route(path, partial(_page, name), include_in_schema=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Request, Response
@@ -11,34 +11,26 @@ from pydantic import AliasChoices, BaseModel, Field
 
 from linker.desk.service.errors import ERRORS, FHIR, FHIR_MEDIA, Failure, check_mention
 from linker.desk.service.schemas import EXAMPLES, Text
-from linker.desk.service.state import Service
-from linker.dictionary import Dictionary
-from linker.ids import of_address
+from linker.desk.service.state import Asked, Service
 from linker.io import fhir as conceptmap
 from linker.io.outputs import ASSERTED
 from linker.io.terms import Term
 from linker.linking.requests import Request as LinkRequest
-from linker.records import Prediction, Selection
+from linker.records import Prediction
 
 _SOURCES = ("code", "coding", "codeableConcept")  # parameters with what is to be translated
-_TAKEN = (*_SOURCES, "system", "version", "targetsystem")
 _VALUES = AliasChoices("value", "valueCode", "valueString", "valueUri")
 _THRESHOLD = 0.5  # confidence of a match: clients act on `result`, and read no message
 _OUTCOMES: dict[int | str, dict[str, Any]] = {
     status: {"description": described["description"], "content": {FHIR_MEDIA: {}}}
     for status, described in ERRORS.items()
 }
-_QUERY = [
-    {"name": name, "in": "query", "schema": {"type": "string"}}
-    for name in ("code", "system", "targetsystem")
-]
+_QUERY = [{"name": "code", "in": "query", "schema": {"type": "string"}}]
 
 
 class Coding(BaseModel):
-    """A code, of which the display is linked, and the code itself where there is none."""
+    """A code, of which the display is linked."""
 
-    system: Text = ""
-    code: Text = ""
     display: Text = ""
 
 
@@ -67,72 +59,43 @@ class Parameters(BaseModel):
     parameter: Annotated[list[Parameter], Field(max_length=20)] = []
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of the operation."""
-    routes = APIRouter(prefix=FHIR, tags=["FHIR"], responses=_OUTCOMES)
-
-    async def answer(parameters: Sequence[Parameter]) -> Response:
-        """The concepts of a text, as a resource Parameters."""
-        given = {parameter.name: parameter for parameter in parameters}
-        sources = [name for name in given if name in _SOURCES]
-        if given.keys() - set(_TAKEN) or len(given) < len(parameters) or len(sources) != 1:
-            reason = f"expected: one of {', '.join(_SOURCES)}, and others of {', '.join(_TAKEN)}"
-            raise Failure(422, f"{reason}, each once", "parameter")
-        text, model = _text(given[sources[0]], given), service.model
-        check_mention(text, service.limits, "parameter")
-        system = given["targetsystem"].value if "targetsystem" in given else ""
-        within = _within(system, model.linker.dictionary) if system else None
-        threshold = _THRESHOLD if model.linker.ranker else None
-        asked = LinkRequest(text, 1, threshold, within=within)
-        ((_, (prediction,)),) = await service.answer(model, [asked])
-        return JSONResponse(_matches(prediction), media_type=FHIR_MEDIA)
-
-    @routes.post("/ConceptMap/$translate")
-    async def translate(
-        body: Annotated[Parameters, Body(openapi_examples=EXAMPLES["translate"])],
-    ) -> Response:
-        """Find the concepts of a text, in a code, a coding or a codeableConcept."""
-        return await answer(body.parameter)
-
-    @routes.get("/ConceptMap/$translate", openapi_extra={"parameters": _QUERY})
-    async def translate_code(request: Request) -> Response:
-        """Find the concepts of a text, which is the code."""
-        pairs = request.query_params.multi_items()
-        return await answer([Parameter(name=name, value=text) for name, text in pairs])
-
-    return routes
+routes = APIRouter(prefix=FHIR, tags=["FHIR"], responses=_OUTCOMES)
 
 
-def _text(source: Parameter, given: Mapping[str, Parameter]) -> str:
-    """The text to link.
+async def _answer(service: Service, parameters: Sequence[Parameter]) -> Response:
+    """The concepts of a text, as a resource Parameters."""
+    if [parameter.name in _SOURCES for parameter in parameters] != [True]:
+        reason = f"expected: one of {', '.join(_SOURCES)}, and no other parameter"
+        raise Failure(422, f"{reason}; a code is a text, without a system", "parameter")
+    text, model = _text(parameters[0]), service.model
+    check_mention(text, service.limits, "parameter")
+    threshold = _THRESHOLD if model.linker.ranker else None
+    asked = LinkRequest(text, 1, threshold)
+    ((_, (prediction,)),) = await service.answer(model, [asked])
+    return JSONResponse(_matches(prediction), media_type=FHIR_MEDIA)
 
-    Raises:
-        Failure: it is a code of some system, which no name of a concept is like.
-    """
+
+@routes.post("/ConceptMap/$translate")
+async def translate(
+    service: Asked,
+    body: Annotated[Parameters, Body(openapi_examples=EXAMPLES["translate"])],
+) -> Response:
+    """Find the concepts of a text, in a code, a coding or a codeableConcept."""
+    return await _answer(service, body.parameter)
+
+
+@routes.get("/ConceptMap/$translate", openapi_extra={"parameters": _QUERY})
+async def translate_code(service: Asked, request: Request) -> Response:
+    """Find the concepts of a text, which is the code."""
+    pairs = request.query_params.multi_items()
+    return await _answer(service, [Parameter(name=name, value=text) for name, text in pairs])
+
+
+def _text(source: Parameter) -> str:
+    """The text to link; a code of some system is none, which no name of a concept is like."""
     concept = source.concept or CodeableConcept()
-    system = given["system"].value if "system" in given else ""
-    code = source.coding or Coding(system=system, code=source.value)
-    code = next(iter(concept.coding), code)
-    text = concept.text or code.display
-    if not text and code.system not in ("", conceptmap.MENTIONS):
-        remedy = "give its display, or a codeableConcept.text, or a text as a code without a system"
-        raise Failure(422, f"a code of {code.system} is no text; {remedy}", "parameter")
-    return text or code.code
-
-
-def _within(system: str, dictionary: Dictionary) -> Selection:
-    """The part of the dictionary in the system that is asked for.
-
-    Raises:
-        Failure: no concept is of it.
-    """
-    of_prefix = {p: conceptmap.coding(f"{p}:")[0] for p in dictionary.vocabulary.prefixes}
-    wanted = of_address(system).system or system
-    prefixes = tuple(prefix for prefix, its in of_prefix.items() if its == wanted)
-    if not prefixes:
-        there = ", ".join(sorted(set(of_prefix.values())))
-        raise Failure(422, f"no concept is of {system}; the dictionary has: {there}", "parameter")
-    return Selection(namespaces=prefixes)
+    coding = source.coding or next(iter(concept.coding), Coding())
+    return source.value or concept.text or coding.display
 
 
 def _matches(prediction: Prediction) -> dict[str, Any]:

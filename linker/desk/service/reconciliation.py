@@ -18,7 +18,7 @@ from pydantic import Json as FromJson
 
 from linker.desk.service.errors import ERRORS, check
 from linker.desk.service.linking import searched, similar
-from linker.desk.service.state import Model, Service
+from linker.desk.service.state import Asked, Model, Service
 from linker.dictionary.columns import XREF_SEPARATOR
 from linker.dictionary.lookup import doubt, reference
 from linker.errors import shorten
@@ -117,75 +117,80 @@ class Extension(BaseModel):
     properties: list[Column] = Field(max_length=_PROPERTIES)
 
 
-class _Asked(BaseModel):
+class _Query(BaseModel):
     """The parameters of a request, in its URL or in a form."""
 
     queries: FromJson[dict[str, CellQuery]] | None = None
     extend: FromJson[Extension] | None = None
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of a service."""
-    routes = APIRouter(prefix="/reconcile", tags=["OpenRefine"], responses=ERRORS)
+routes = APIRouter(prefix="/reconcile", tags=["OpenRefine"], responses=ERRORS)
 
-    @routes.get("", summary=_SUMMARY)
-    async def get(request: Request, asked: Annotated[_Asked, Query()]) -> Json:
-        """Answer what the query of a URL asks for."""
-        return await answer(request, asked)
 
-    @routes.post("", summary=_SUMMARY)
-    async def post(request: Request, asked: Annotated[_Asked, Form()]) -> Json:
-        """Answer what a form asks for."""
-        return await answer(request, asked)
+@routes.get("", summary=_SUMMARY)
+async def get(service: Asked, request: Request, asked: Annotated[_Query, Query()]) -> Json:
+    """Answer what the query of a URL asks for."""
+    return await _answer(service, request, asked)
 
-    async def answer(request: Request, asked: _Asked) -> Json:
-        model = service.model
-        vocabulary = await service.run(Vocabulary.of, model)
-        if (batch := asked.queries) is not None:
-            check("queries in a batch", len(batch), BATCH, "queries")
-            asks = await service.run(lambda: [*map(vocabulary.requests, batch.values())])
-            linked = iter(await service.answer(model, [r for of_cell in asks for r in of_cell]))
 
-            def results() -> Json:
-                of_cells = zip(batch.items(), asks, strict=True)
-                return {
-                    name: {"result": vocabulary.result(query, [*islice(linked, len(requests))])}
-                    for (name, query), requests in of_cells
-                }
+@routes.post("", summary=_SUMMARY)
+async def post(service: Asked, request: Request, asked: Annotated[_Query, Form()]) -> Json:
+    """Answer what a form asks for."""
+    return await _answer(service, request, asked)
 
-            return await service.run(results)
-        if (query := asked.extend) is not None:
-            return await service.run(_extend, vocabulary, query)
-        url = str(request.base_url.replace(path=f"{service.settings.root_path}/reconcile"))
-        return await service.run(_manifest, vocabulary, url)
 
-    @routes.get("/suggest/{what}", summary="Suggest as one types")
-    async def suggest(what: Literal["entity", "type", "property"], prefix: str = "") -> Json:
-        """Suggest entities, types or properties."""
-        model = service.model
-        linked = await service.answer(model, [similar(prefix)] if what == "entity" else [])
-        vocabulary = await service.run(Vocabulary.of, model)
-        return await service.run(_suggest, vocabulary, what, prefix, linked)
+async def _answer(service: Service, request: Request, asked: _Query) -> Json:
+    model = service.model
+    vocabulary = await service.run(Vocabulary.of, model)
+    if (batch := asked.queries) is not None:
+        check("queries in a batch", len(batch), BATCH, "queries")
+        asks = await service.run(lambda: [*map(vocabulary.requests, batch.values())])
+        linked = iter(await service.answer(model, [r for of_cell in asks for r in of_cell]))
 
-    @routes.get("/flyout/entity", summary="A card beside a suggestion")
-    async def flyout(id: str = "") -> Json:
-        """Describe a concept in a few words."""
-        return {"id": id, "html": await service.run(_card, service.model, id)}
+        def results() -> Json:
+            of_cells = zip(batch.items(), asks, strict=True)
+            return {
+                name: {"result": vocabulary.result(query, [*islice(linked, len(requests))])}
+                for (name, query), requests in of_cells
+            }
 
-    @routes.get("/properties", summary="Properties to extend by")
-    async def properties(type: str = "") -> Json:
-        """Propose properties, which are the same for all types."""
-        return {"properties": _PROPOSED, "type": type}
+        return await service.run(results)
+    if (query := asked.extend) is not None:
+        return await service.run(_extend, vocabulary, query)
+    url = str(request.base_url.replace(path=f"{service.settings.root_path}/reconcile"))
+    return await service.run(_manifest, vocabulary, url)
 
-    @routes.get("/preview", summary="A card of a concept, as HTML")
-    async def preview(id: str = "") -> Response:
-        """Show a concept in a small page."""
-        card = await service.run(_card, service.model, id)
-        head = '<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
-        page = f"{head}<title>{html.escape(id)}</title>{card or 'Unknown id'}"
-        return HTMLResponse(page, 200 if card else 404, headers=_CARD_POLICY)
 
-    return routes
+@routes.get("/suggest/{what}", summary="Suggest as one types")
+async def suggest(
+    service: Asked, what: Literal["entity", "type", "property"], prefix: str = ""
+) -> Json:
+    """Suggest entities, types or properties."""
+    model = service.model
+    linked = await service.answer(model, [similar(prefix)] if what == "entity" else [])
+    vocabulary = await service.run(Vocabulary.of, model)
+    return await service.run(_suggest, vocabulary, what, prefix, linked)
+
+
+@routes.get("/flyout/entity", summary="A card beside a suggestion")
+async def flyout(service: Asked, id: str = "") -> Json:
+    """Describe a concept in a few words."""
+    return {"id": id, "html": await service.run(_card, service.model, id)}
+
+
+@routes.get("/properties", summary="Properties to extend by")
+async def properties(type: str = "") -> Json:
+    """Propose properties, which are the same for all types."""
+    return {"properties": _PROPOSED, "type": type}
+
+
+@routes.get("/preview", summary="A card of a concept, as HTML")
+async def preview(service: Asked, id: str = "") -> Response:
+    """Show a concept in a small page."""
+    card = await service.run(_card, service.model, id)
+    head = '<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
+    page = f"{head}<title>{html.escape(id)}</title>{card or 'Unknown id'}"
+    return HTMLResponse(page, 200 if card else 404, headers=_CARD_POLICY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +199,6 @@ class _Scored:
 
     row: int
     score: float  # 0 to 1
-    is_equal: bool = False  # whether a name of it is what was asked for
     is_certain: bool = False  # whether an id, or a person's decision, names it
     # False: it was asked for by a short form, which may mean another one, or the model answers with
     # no concept, and this is what might be meant
@@ -297,7 +301,7 @@ class Vocabulary:
     def result(self, query: CellQuery, linked: Sequence[Linked]) -> list[Json]:
         """The candidates of a query, the best first; `linked`: the answers to its requests."""
         predictions = [prediction for _, of_text in linked for prediction in of_text]
-        scored = [entry for p in predictions for entry in self._score(query.query or "", p)]
+        scored = [entry for p in predictions for entry in self._score(p)]
         of_row = {entry.row: entry for entry in sorted(scored, key=lambda entry: entry.score)}
         if named := self._named(query, predictions):
             of_row = {row: replace(e, score=min(e.score, _UNNAMED)) for row, e in of_row.items()}
@@ -312,21 +316,18 @@ class Vocabulary:
         matched = is_present and is_whole and self._is_match(ranked)
         return [self._json(e, matched and e is ranked[0]) for e in ranked[: query.k]]
 
-    def _score(self, text: str, prediction: Prediction) -> Iterator[_Scored]:
+    def _score(self, prediction: Prediction) -> Iterator[_Scored]:
         """The candidates of all parts of a mention."""
-        normalize = self.linker.normalize
         for part in prediction.parts:
             candidates = part.returned if prediction.state == "no concept" else part.candidates
-            best = max([1.0, *(candidate.score for candidate in candidates)])
             for candidate in candidates:
                 score = candidate.confidence
                 if score is None:
-                    score = max(0.0, candidate.score) / best
+                    score = min(max(0.0, candidate.score), 1.0)
                 for row in self.dictionary.rows(candidate.concept_id)[:1]:
                     yield _Scored(
                         row,
                         score,
-                        normalize(candidate.matched_name) == normalize(text),
                         candidate.source == DECISION,
                         part.best is not None and doubt(self.dictionary, part.text, row) is None,
                         part.assertion,
@@ -348,8 +349,8 @@ class Vocabulary:
 
         The cell names one thing only, and denies or doubts nothing, which `result` checks. An id or
         a decision names the concept and no other; or the cell is no short form, the concept is the
-        model's answer, no other concept has the score, and the model is sure. A model without
-        confidence is sure where a name of the first is what was asked for, and of no other.
+        model's answer, no other concept has the score, and the model is sure; one without
+        confidence never is.
         """
         if not ranked:
             return False
@@ -358,9 +359,7 @@ class Vocabulary:
             return not any(entry.is_certain for entry in others)
         if not first.may_match or (others and first.points == others[0].points):
             return False
-        if self.linker.ranker is None:
-            return first.is_equal and not any(entry.is_equal for entry in others)
-        return first.score >= SURE
+        return self.linker.ranker is not None and first.score >= SURE
 
     def _json(self, entry: _Scored, matched: bool) -> Json:
         """A candidate as the protocol writes it."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
@@ -100,3 +102,12 @@ def problems(page: Any) -> str:
 
 def is_too_wide(page: Any) -> bool:
     return page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+def asked(url: str, body: Any = None, method: str | None = None) -> Any:
+    """What a service answers; a body that is no bytes is sent as JSON."""
+    content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    request = urllib.request.Request(url, content, method=method)
+    request.add_header("Content-Type", "application/json")
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import urllib.parse
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,15 @@ from linker.desk.service.app import create
 from linker.desk.service.settings import Limits, Settings
 from linker.desk.service.state import Service
 
-from .browser import BROWSER, SWITCHES
+from .browser import BROWSER, SWITCHES, asked, opened, serving
 
 Start = Callable[..., TestClient]
+Make = Callable[..., str]
+Open = Callable[..., Any]
+TABLE = (
+    "patient,finding,age\n1,leukaemia,3\n2,lymphoma,4\n3,leukaemia,5\n4,breast cancers,50\n"
+    "5,tall stature,9\n6,Ataxia Telangiectasia,8\n"
+)  # 6 mentions in 5 rows
 
 
 @pytest.fixture(scope="session")
@@ -74,6 +81,53 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             args=[f"--{switch}" for switch in SWITCHES],
             viewport={"width": 1280, "height": 900},
         )
+
+
+@pytest.fixture(scope="module")
+def address(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    file = tmp_path_factory.mktemp("projects") / "projects.sqlite"
+    with serving(create(Service(Settings("sample", str(file)), linker))) as address:
+        yield address
+
+
+@pytest.fixture
+def make(address: str) -> Make:
+    """Makes a project of a file, and gives its address once it is linked; others go before."""
+    for project in asked(f"{address}projects")["projects"]:
+        asked(f"{address}projects/{project['id']}", method="DELETE")
+    for decision in asked(f"{address}decisions")["decisions"]:
+        asked(f"{address}decisions/{decision['id']}?reviewer=x", method="DELETE")
+
+    def make(content: str = TABLE, file: str = "findings.csv", column: str = "finding") -> str:
+        query = {"file": file} | ({"column": column} if column else {})
+        path = f"{address}projects?{urllib.parse.urlencode(query)}"
+        project = f"projects/{asked(path, content.encode())['id']}"
+        while asked(address + project)["linked"] < 1:
+            pass
+        return project
+
+    return make
+
+
+@pytest.fixture
+def show(address: str, context: Any) -> Iterator[Open]:
+    """Opens a project as a reviewer, who is asked for where none is given."""
+    pages = []
+
+    def show(project: str, reviewer: str = "Ada", **query: str) -> Any:
+        query = {"project": project.removeprefix("projects/")} | query
+        page = opened(context, address, f"review?{urllib.parse.urlencode(query)}")
+        pages.append(page)
+        page = page.__enter__()
+        page.fill("#reviewer", reviewer)
+        page.locator("#rows .row").first.wait_for()
+        page.locator("#remarks").wait_for()  # keys act on the row that is selected
+        page.focus("#rows")
+        return page
+
+    yield show
+    for page in reversed(pages):
+        page.__exit__(None, None, None)
 
 
 @pytest.fixture(scope="session")

@@ -153,18 +153,6 @@ async def test_what_nobody_waits_for_comes_last(slow: Slow, batcher: Batcher) ->
     assert slow.calls == [[0], [2], [1]]
 
 
-@in_loop(budget=2)
-async def test_many_long_requests_do_not_hold_up_a_short_one(slow: Slow, batcher: Batcher) -> None:
-    ask = [batcher.call(slow.double, [n, n], [2, 2]) for n in range(10)]
-    long = [asyncio.create_task(asked) for asked in ask]
-    await begun(slow)
-    short = asyncio.create_task(batcher.call(slow.double, [50], [1]))
-    await asyncio.sleep(0)
-    slow.go.set()
-    await asyncio.gather(short, *long)
-    assert [50] in slow.calls[:3]
-
-
 @in_loop(budget=1)
 async def test_what_nobody_waits_for_ends_in_its_midst(slow: Slow, batcher: Batcher) -> None:
     entered, ended = threading.Event(), threading.Event()

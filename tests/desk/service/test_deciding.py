@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
 
-from .browser import needs_browser  # noqa: E402
+from .browser import asked, needs_browser  # noqa: E402
+from .conftest import Make, Open  # noqa: E402
 from .test_page import TEXT  # noqa: E402
-from .test_review import Make, Open, address, asked, heading, make, show, status  # noqa: E402, F401
+from .test_review import heading, status  # noqa: E402
 
 expect = playwright.expect
 pytestmark = needs_browser
 
 
-def decisions(address: str) -> list[tuple[str, str | None, str, str]]:  # noqa: F811
+def decisions(address: str) -> list[tuple[str, str | None, str, str]]:
     """What is decided: (mention, concept, scope, reviewer), in order."""
     found = asked(f"{address}decisions")["decisions"]
     return [(d["mention"], d["concept_id"], d["scope"], d["reviewer"]) for d in found]
 
 
-def decide(address: str, **decision: Any) -> None:  # noqa: F811
+def decide(address: str, **decision: Any) -> None:
     decision = {"mention": "leukaemia", "accepted": True, "scope": ""} | decision
-    asked(f"{address}decisions", json.dumps({"decisions": [decision]}).encode())
+    asked(f"{address}decisions", {"decisions": [decision]})
 
 
-def names(make: Make, show: Open, *mentions: str, **query: str) -> Any:  # noqa: F811
+def names(make: Make, show: Open, *mentions: str, **query: str) -> Any:
     """A page on which a list of names is decided, in its order."""
     return show(make("\n".join(mentions), "names.txt", ""), sort="document", **query)
 
 
-def test_parts_have_concepts_of_their_own(make: Make, show: Open, address: str) -> None:  # noqa: F811
+def test_parts_have_concepts_of_their_own(make: Make, show: Open, address: str) -> None:
     page = names(make, show, "breast and ovarian cancer", "leukaemia")
     page.keyboard.press("p")  # the second part
     page.keyboard.press("2")
@@ -42,7 +42,7 @@ def test_parts_have_concepts_of_their_own(make: Make, show: Open, address: str) 
     heading(page, "leukaemia")
 
 
-def test_a_part_may_have_no_concept(make: Make, show: Open, address: str) -> None:  # noqa: F811
+def test_a_part_may_have_no_concept(make: Make, show: Open, address: str) -> None:
     mention, concept = "breast and ovarian cancer", "MESH:D001943|-1"
     page = names(make, show, mention)
     decide(address, mention=mention, concept_id=concept, reviewer="Bob")
@@ -54,9 +54,9 @@ def test_a_part_may_have_no_concept(make: Make, show: Open, address: str) -> Non
 
 
 def test_a_decision_on_a_short_form_is_kept_for_its_long_form(
-    make: Make,  # noqa: F811
-    show: Open,  # noqa: F811
-    address: str,  # noqa: F811
+    make: Make,
+    show: Open,
+    address: str,
 ) -> None:
     page = show(make(f"7|t|{TEXT}\n7|a|\n", "texts.txt", ""), sort="document", q="A-T")
     note = page.locator(".part .note")
@@ -74,7 +74,7 @@ def test_a_decision_on_a_short_form_is_kept_for_its_long_form(
     ]
 
 
-def test_a_contrary_decision_says_what_it_replaces(make: Make, show: Open, address: str) -> None:  # noqa: F811
+def test_a_contrary_decision_says_what_it_replaces(make: Make, show: Open, address: str) -> None:
     decide(address, concept_id="MESH:D007938", reviewer="Ada")
     page = show(make("leukaemia", "names.txt", ""), show="all")
     page.click("#reject")
@@ -84,7 +84,7 @@ def test_a_contrary_decision_says_what_it_replaces(make: Make, show: Open, addre
     assert decisions(address) == [("leukaemia", "MESH:D007938", "", "Ada")]
 
 
-def test_a_concept_may_be_broader_than_the_mention(make: Make, show: Open, address: str) -> None:  # noqa: F811
+def test_a_concept_may_be_broader_than_the_mention(make: Make, show: Open, address: str) -> None:
     page = names(make, show, "leukaemia", "lymphoma")
     page.keyboard.press("x")
     status(page, "The concept that is accepted next is broader than it.")

@@ -87,20 +87,6 @@ def test_a_model_is_trained_compared_and_used(page: Any, pictures: Path) -> None
     open_dialog(page, "Train again with 35 decisions")
 
 
-@pytest.mark.parametrize(("right", "main"), [(30, "Keep the present model"), (34, "Use the new")])
-def test_the_better_model_is_the_one_at_hand(page: Any, right: int, main: str) -> None:
-    def figures(right: int) -> dict[str, Any]:
-        return {"right": right, "accuracy": right / 35, "interval": [0, 1]}
-
-    state = {"state": "done", "decisions": 35, "held_out": 35, "better": 1, "worse": 2}
-    state |= {"old": figures(33), "new": figures(right), "learnable": 35}
-    page.route("**/training", lambda route: route.fulfill(json=state))
-    page.reload()
-    dialog = open_dialog(page, "A new model is ready")
-    expect(dialog.locator("button.main")).to_have_count(1)
-    expect(dialog.locator("button.main")).to_contain_text(main)
-
-
 def test_a_training_is_cancelled(page: Any) -> None:
     dialog = open_dialog(page, "Train again with 35 decisions")
     dialog.get_by_role("button", name="Train", exact=True).click()

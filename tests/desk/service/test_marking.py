@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,6 @@ playwright = pytest.importorskip("playwright.sync_api", reason="the extra test i
 from starlette.responses import HTMLResponse, Response  # noqa: E402
 
 from .browser import (  # noqa: E402
-    BROWSER,
-    SWITCHES,
     held_back,
     is_too_wide,
     needs_browser,
@@ -53,15 +50,6 @@ attempt(() => view.open(1));
 """
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        args = [f"--{switch}" for switch in SWITCHES]
-        browser = driver.chromium.launch(executable_path=BROWSER, args=args)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def address(linker: Linker, tmp_path: Path) -> Iterator[str]:
     """A service with the project of `Documents`, and a page that shows nothing but its documents."""
@@ -80,13 +68,6 @@ def documents(address: str) -> Iterator[Documents]:
     httpx = pytest.importorskip("httpx")
     with httpx.Client(base_url=address) as client:
         yield Documents(client)
-
-
-@pytest.fixture
-def context(browser: Any) -> Iterator[Any]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    yield context
-    context.close()
 
 
 @pytest.fixture
@@ -286,54 +267,6 @@ def test_marking_and_deciding_go_together(context: Any, address: str, documents:
         expect(page.locator("#rows .row")).to_have_count(2)
 
 
-def test_undo_takes_back_what_was_marked_just_before(
-    context: Any, address: str, documents: Documents
-) -> None:
-    with opened(context, address, "review?project=1&text=1") as page:
-        page.fill("#reviewer", "Ada")
-        page.locator("a.mention", has_text="Ataxia").click()
-        expect(page.locator("#answer")).to_contain_text("Ataxia")
-        page.keyboard.press("n")
-        expect(page.locator("#progress-words")).to_contain_text("1 of 3 decided")
-        select(page, "leukaemia")
-        expect(page.locator(".picking")).to_have_text("“leukaemia”")
-        with held_back(page, "**/marks"):
-            page.keyboard.press("+")
-            page.keyboard.press("u")
-        status(page, "Taken back: marked “leukaemia”")
-        assert [m["state"] for m in documents.get()["mentions"]].count("no concept") == 1
-
-
-def test_what_an_undo_brings_back_is_selected(
-    context: Any, address: str, documents: Documents
-) -> None:
-    with opened(context, address, "review?project=1&text=1") as page:
-        page.fill("#reviewer", "Ada")
-        whole = "Breast and ovarian cancer"
-        selected = page.locator("a.mention.selected")
-        page.locator("a.mention", has_text="Breast").click()
-        expect(page.locator("#answer")).to_have_text(f"“{whole}”")
-
-        def is_back() -> None:
-            page.keyboard.press("u")
-            status(page, "Taken back")
-            expect(selected).to_have_text(whole)
-            expect(page.locator("#answer")).to_have_text(f"“{whole}”")
-
-        page.keyboard.press("Delete")
-        status(page, "Removed")
-        expect(page.locator("#answer")).to_have_text("No mention is selected")
-        is_back()
-        page.locator(".marking select").select_option("Chemical")
-        status(page, "Changed.")
-        is_back()
-        page.keyboard.press("s")
-        expect(page.locator(".splitting li")).to_have_count(2)
-        page.keyboard.press("s")
-        status(page, "Split into 2.")
-        is_back()
-
-
 # what somebody is doing, while the text is drawn anew
 
 
@@ -375,56 +308,6 @@ def test_selected_text_stays_when_others_decide(review: Any, documents: Document
     status(review, "Marked. leukaemia, denied: Leukemia")
 
 
-def test_text_that_is_selected_behind_an_own_decision_stays(
-    review: Any, documents: Documents
-) -> None:
-    review.locator("a.mention", has_text="Ataxia").click()
-    expect(review.locator("#answer")).to_contain_text("Ataxia")
-    with held_back(review, "**/documents/1"):
-        review.keyboard.press("n")
-        expect(review.locator("#progress-words")).to_contain_text("1 of 3 decided")
-        select(review, "leukaemia")
-    status(review, "Ataxia telangiectasia: no concept.")
-    assert is_selected(review, "leukaemia")
-    expect(review.locator("#answer")).to_contain_text("Ataxia")  # which goes on to no other
-    review.keyboard.press("+")
-    status(review, "Marked. leukaemia, denied: Leukemia")
-
-
-@pytest.mark.parametrize("text", ["leukaemia", "ovarian"])  # the latter is in a mention
-def test_a_decision_ends_under_a_pressed_mouse(
-    review: Any, documents: Documents, text: str
-) -> None:
-    review.locator("a.mention", has_text="Ataxia").click()
-    expect(review.locator("#answer")).to_contain_text("Ataxia")
-    left, right, middle = edges(review, text)
-    with held_back(review, "**/documents/1"):
-        review.keyboard.press("n")
-        expect(review.locator("#progress-words")).to_contain_text("1 of 3 decided")
-        review.mouse.move(left + 9, middle)
-        review.mouse.down()
-    status(review, "Ataxia telangiectasia: no concept.")
-    review.mouse.move(right - 9, middle, steps=5)
-    review.mouse.up()
-    expect(review.locator(".picking")).to_have_text(f"“{text}”")
-    expect(review.locator("#document :focus, #document .text:focus")).to_have_count(1)
-
-
-@pytest.mark.parametrize(("begin", "turn"), [("leukaemia", "cure"), ("cure", "leukaemia")])
-def test_a_selection_that_is_being_made_goes_on(
-    review: Any, documents: Documents, begin: str, turn: str
-) -> None:
-    (left, right, middle), (other, _, _) = edges(review, begin), edges(review, turn)
-    review.mouse.move((left + right) / 2, middle)
-    review.mouse.down()
-    review.mouse.move((left + right) / 2 + (12 if other > left else -12), middle, steps=3)
-    others_decide(review, documents)
-    review.mouse.move(other + 9, middle, steps=5)
-    review.mouse.up()
-    expect(review.locator(".picking")).to_have_text("“leukaemia. 𝒜 cure”")
-    assert is_selected(review, "leukaemia. 𝒜 cure")
-
-
 def test_parts_that_were_named_stay_when_others_decide(review: Any, documents: Documents) -> None:
     review.locator("a.mention", has_text="Breast").click()
     expect(review.locator("#answer")).to_contain_text("Breast")
@@ -441,47 +324,6 @@ def test_parts_that_were_named_stay_when_others_decide(review: Any, documents: D
     expect(review.locator(".splitting")).to_be_hidden()
 
 
-def test_parts_go_with_their_mention(review: Any, documents: Documents) -> None:
-    review.locator("a.mention", has_text="Breast").click()
-    expect(review.locator("#answer")).to_contain_text("Breast")
-    review.keyboard.press("s")
-    expect(review.locator(".splitting li")).to_have_count(2)
-    before = {"spans": [[22, 47]], "type": "Disease"}
-    documents.mark({"action": "delete", "before": before})
-    expect(review.locator("#document a.mention")).to_have_count(2)
-    expect(review.locator(".splitting")).to_be_hidden()
-
-
-def test_a_walk_goes_on_when_others_decide(review: Any, documents: Documents) -> None:
-    review.locator("a.mention", has_text="Ataxia").click()
-    expect(review.locator("#answer")).to_contain_text("Ataxia")
-    review.keyboard.press("i")
-    for _ in range(6):
-        review.keyboard.press("ArrowRight")
-    review.keyboard.press("Shift+ArrowRight")
-    status(review, "“no leukaemia”")
-    others_decide(review, documents)
-    assert is_selected(review, "no leukaemia")
-    review.keyboard.press("Shift+ArrowLeft")
-    review.keyboard.press("ArrowRight")
-    status(review, "“leukaemia”")
-
-
-def test_a_click_ends_a_walk(review: Any, documents: Documents) -> None:
-    review.locator("a.mention", has_text="Ataxia").click()
-    expect(review.locator("#answer")).to_contain_text("Ataxia")
-    review.keyboard.press("i")
-    text = review.locator("#document .text")
-    expect(text).to_have_attribute("role", "application")
-    left, right, middle = edges(review, "leukaemia")
-    review.mouse.click((left + right) / 2, middle)
-    expect(text).to_have_attribute("role", "group")
-    review.keyboard.press("n")
-    expect(review.locator("#progress-words")).to_contain_text("1 of 3 decided")
-    expect(review.locator("#answer")).to_contain_text("Breast and ovarian")
-    others_decide(review, documents, "Breast and ovarian cancer")
-
-
 def test_what_was_not_kept_is_still_selected(review: Any, documents: Documents) -> None:
     select(review, "leukaemia")
     review.route("**/marks", lambda route: route.abort())
@@ -492,66 +334,6 @@ def test_what_was_not_kept_is_still_selected(review: Any, documents: Documents) 
     review.keyboard.press("+")
     status(review, "Marked. leukaemia, denied: Leukemia")
     assert is_selected(review, "")
-
-
-def not_answered(page: Any) -> None:
-    """No marks get to the service from now on."""
-    page.route("**/marks", lambda route: route.abort())
-
-
-def test_a_walk_stays_at_what_was_not_kept(review: Any) -> None:
-    review.locator("a.mention", has_text="Ataxia").click()
-    expect(review.locator("#answer")).to_contain_text("Ataxia")
-    review.keyboard.press("i")
-    for _ in range(7):
-        review.keyboard.press("ArrowRight")
-    status(review, "“leukaemia”")
-    not_answered(review)
-    review.keyboard.press("Enter")
-    expect(review.locator("#problem")).to_contain_text("does not answer")
-    expect(review.locator(".picking")).to_have_text("“leukaemia”")
-    review.unroute("**/marks")
-    review.keyboard.press("Enter")
-    status(review, "Marked. leukaemia, denied: Leukemia")
-
-
-def test_an_end_whose_change_was_not_kept_is_still_moved(review: Any) -> None:
-    review.locator("a.mention", has_text="Ataxia").click()
-    expect(review.locator("#answer")).to_contain_text("Ataxia")
-    review.keyboard.press("Shift+ArrowLeft")
-    not_answered(review)
-    review.keyboard.press("Enter")
-    expect(review.locator("#problem")).to_contain_text("does not answer")
-    expect(review.locator(".picking")).to_contain_text("“Ataxia”; Enter keeps it")
-    review.unroute("**/marks")
-    review.get_by_role("button", name="Try again").click()
-    status(review, "Changed. Ataxia:")
-    expect(review.locator("a.mention.selected")).to_have_text("Ataxia")
-    expect(review.locator(".picking")).to_have_text("")
-
-
-def test_parts_stay_when_an_end_is_to_be_moved(page: Any) -> None:
-    page.locator("a.mention", has_text="Breast").click()
-    page.keyboard.press("s")
-    page.get_by_role("button", name="Without “ovarian cancer”").click()
-    page.locator("#document .text").focus()
-    page.keyboard.press("Shift+ArrowRight")
-    status(page, "Split the mention, or press Escape")
-    page.locator("#document .text").dispatch_event("pointercancel")  # as by a finger that scrolls
-    expect(page.locator(".splitting li")).to_have_text(["“Breast … cancer” ×"])
-
-
-def test_why_a_mark_was_not_kept_is_said_to_who_went_on(review: Any) -> None:
-    held: list[Any] = []
-    review.route("**/marks", lambda route: held.append(route))
-    select(review, "leukaemia")
-    review.keyboard.press("+")
-    review.locator("a.mention", has_text="Breast").click()
-    while not held:
-        review.wait_for_timeout(20)
-    held[0].abort()
-    expect(review.locator("#answer")).to_contain_text("Breast")
-    expect(review.locator("#problem")).to_contain_text("does not answer")
 
 
 def test_marks_are_kept_in_the_document_that_was_left(review: Any, documents: Documents) -> None:
@@ -570,51 +352,18 @@ def test_marks_are_kept_in_the_document_that_was_left(review: Any, documents: Do
     assert texts == [[TITLE, "Breast and ovarian cancer", "𝒜"], ["Two"]]
 
 
-@contextlib.contextmanager
-def coming_late(page: Any, pattern: str) -> Iterator[None]:
-    """What the page asks for comes to it only at the end of this, and the page has taken it."""
-    with held_back(page, pattern) as held:
-        yield
-    for route in held:
-        route.request.response().finished()
-    page.evaluate("fetch('review').then((answer) => answer.text())")  # which comes behind it
-
-
-def test_a_document_that_is_read_anew_takes_nobody_back(review: Any, documents: Documents) -> None:
-    with coming_late(review, "**/documents/1"):
-        key = documents.get()["mentions"][0]["key"]
-        said = {"reviewer": "Bob", "decisions": [{"key": key, "concept_id": None}]}
-        documents.client.post(f"{documents.path}/decisions", json=said)
-        expect(review.locator("#progress-words")).to_contain_text("1 of 3 decided")
-        review.get_by_role("button", name="Next", exact=True).click()
-        expect(review.get_by_role("heading", name="Document 8")).to_be_focused()
-    expect(review.get_by_role("heading", name="Document 8")).to_be_visible()
-
-
-def test_a_document_that_opens_late_takes_nobody_back(page: Any) -> None:
-    page.get_by_text("All documents").click()
-    with coming_late(page, "**/documents/2"):
-        page.get_by_role("button", name="8", exact=True).click()
-        page.get_by_role("button", name="7", exact=True).click()
-        expect(page.get_by_role("heading", name="Document 7")).to_be_visible()
-    expect(page.get_by_role("heading", name="Document 7")).to_be_visible()
-
-
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
-def test_everybody_can_use_it(
-    browser: Any, address: str, documents: Documents, width: int, scheme: str
-) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    with opened(context, address, "marking-test") as page:
-        page.locator("a.mention", has_text="Breast").click()
-        assert problems(page) == ""
-        page.keyboard.press("s")
-        expect(page.locator(".splitting li")).to_have_count(2)
-        page.get_by_text("All documents").click()
-        assert problems(page) == ""
-        assert not is_too_wide(page)
-        page.keyboard.press("Escape")
-        page.locator("#document .text").focus()
-        page.keyboard.press("i")
-        assert problems(page) == ""
-    context.close()
+def test_everybody_can_use_it(page: Any, width: int, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.locator("a.mention", has_text="Breast").click()
+    assert problems(page) == ""
+    page.keyboard.press("s")
+    expect(page.locator(".splitting li")).to_have_count(2)
+    page.get_by_text("All documents").click()
+    assert problems(page) == ""
+    assert not is_too_wide(page)
+    page.keyboard.press("Escape")
+    page.locator("#document .text").focus()
+    page.keyboard.press("i")
+    assert problems(page) == ""

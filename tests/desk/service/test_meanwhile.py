@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from .browser import held_back, needs_browser
-from .test_review import (
-    Make,
-    Open,
-    address,
-    asked,
-    expect,
-    heading,
-    make,
-    progress,
-    show,
-    status,
-)
+from .browser import asked, held_back, needs_browser
+from .conftest import Make, Open
+from .test_review import expect, heading, progress, status
 
 pytestmark = needs_browser
-__all__ = ["address", "make", "show"]  # the fixtures
 DOCUMENTS = "".join(
     f"{number}|t|{text}\n{number}|a|\n{number}\t0\t{len(mention)}\t{mention}\tDisease\n\n"
     for number, text, mention in (
@@ -33,7 +21,7 @@ DOCUMENTS = "".join(
 
 def decide(url: str, key: str, ids: str | None, **further: Any) -> None:
     said = {"key": key, "concept_id": ids, **further}
-    asked(f"{url}/decisions", json.dumps({"reviewer": "Bob", "decisions": [said]}).encode())
+    asked(f"{url}/decisions", {"reviewer": "Bob", "decisions": [said]})
 
 
 def test_candidates_and_focus_stay_when_others_decide(make: Make, show: Open, address: str) -> None:
@@ -51,38 +39,6 @@ def test_candidates_and_focus_stay_when_others_decide(make: Make, show: Open, ad
     expect(page.locator("#decisions")).to_contain_text("by Bob")
     expect(candidates).to_have_count(30)
     expect(page.locator(":focus")).to_have_attribute("aria-label", label)
-
-
-def test_what_is_typed_stays_though_the_row_has_another_first_place(make: Make, show: Open) -> None:
-    page = show(make(DOCUMENTS, "texts.txt", ""), sort="document")
-    heading(page, "leukaemia")
-    page.uncheck("#advance")
-    page.select_option("#scope", "document")
-    page.focus("#rows")
-    with held_back(page, "**/decisions"):
-        page.keyboard.press("a")
-        page.keyboard.press("/")
-        page.keyboard.type("lymph")
-    expect(page.locator("#places")).not_to_contain_text("leukaemia first")
-    expect(page.locator("#query")).to_have_value("lymph")
-    with page.expect_request("**/link") as sent:
-        page.click("#more")
-    assert sent.value.post_data_json["documents"][0]["id"] == "2"
-
-
-def test_a_late_answer_does_not_move_who_went_elsewhere(make: Make, show: Open) -> None:
-    page = show(make(), sort="alphabet")
-    heading(page, "Ataxia Telangiectasia")
-    page.keyboard.press("a")
-    status(page, "Ataxia Telangiectasia: MESH:D001260.")
-    with held_back(page, "**/decisions"):
-        page.keyboard.press("a")
-        heading(page, "leukaemia")
-        page.keyboard.press("k")
-        page.keyboard.press("k")
-        heading(page, "Ataxia Telangiectasia")
-    status(page, "breast cancers: MESH:D001943.")
-    heading(page, "Ataxia Telangiectasia")
 
 
 def test_what_waits_behind_a_decision_that_fails_is_done_on_no_other_row(
@@ -103,34 +59,6 @@ def test_what_waits_behind_a_decision_that_fails_is_done_on_no_other_row(
     page.keyboard.press("f")
     status(page, "Flagged.")
     assert asked(f"{address}decisions")["decisions"] == []
-
-
-def test_a_row_on_which_nothing_was_kept_is_shown_again(make: Make, show: Open) -> None:
-    page = show(make(), sort="alphabet")
-    heading(page, "Ataxia Telangiectasia")
-    page.route("**/decisions", lambda route: route.abort())
-    page.keyboard.press("a")
-    expect(page.locator("#problem")).to_contain_text("does not answer")
-    heading(page, "Ataxia Telangiectasia")
-    page.unroute("**/decisions")
-    page.keyboard.press("a")
-    status(page, "Ataxia Telangiectasia: MESH:D001260.")
-    heading(page, "breast cancers")
-
-
-def test_a_note_goes_with_its_row(make: Make, show: Open, address: str) -> None:
-    project = make(DOCUMENTS, "texts.txt", "")
-    first = asked(f"{address}{project}/queue?sort=document&limit=1")["rows"][0]["key"]
-    decide(address + project, first, None, here=True)
-    page = show(project, sort="document", show="all")
-    page.locator("#rows [data-state='no concept']").click()
-    expect(page.locator("#place")).to_contain_text("no concept")
-    page.keyboard.press("t")
-    page.keyboard.type("ask Bob")
-    for decision in asked(f"{address}decisions")["decisions"]:
-        asked(f"{address}decisions/{decision['id']}?reviewer=Bob", method="DELETE")
-    expect(page.locator("#rows .row")).to_have_count(2)
-    expect(page.locator("#note")).to_have_value("")
 
 
 def selected(page: Any, mention: str) -> None:
@@ -208,46 +136,6 @@ def test_what_is_decided_late_takes_nobody_from_a_note(
     assert noted(url, "note") == {"lymphoma": "ask us"}
 
 
-def test_buttons_act_on_the_row_that_is_selected(make: Make, show: Open) -> None:
-    page = show(make(), sort="alphabet")
-    heading(page, "Ataxia Telangiectasia")
-    with held_back(page, "**/groups/*"):
-        page.keyboard.press("End")
-        selected(page, "tall stature")
-        page.click("#none")
-        heading(page, "Ataxia Telangiectasia")  # is shown until the other one is there
-    status(page, "tall stature: no concept.")
-
-
-def test_a_candidate_is_chosen_for_its_own_row_alone(make: Make, show: Open) -> None:
-    page = show(make(), sort="alphabet")
-    heading(page, "Ataxia Telangiectasia")
-    choose = page.locator("#candidates").get_by_role("button", name="Accept Ataxia Telangiectasia")
-    with held_back(page, "**/groups/*"):
-        page.keyboard.press("End")
-        selected(page, "tall stature")
-        choose.click()
-    heading(page, "tall stature")
-    status(page, "Nothing was done: another row was selected.")
-    progress(page, "0 of 6 decided")
-
-
-def test_undo_takes_back_what_was_clicked_just_before(make: Make, show: Open) -> None:
-    page = show(make(), sort="alphabet")
-    heading(page, "Ataxia Telangiectasia")
-    page.keyboard.press("a")
-    status(page, "Ataxia Telangiectasia: MESH:D001260.")
-    choose = page.locator("#candidates").get_by_role("button", name="Accept Breast Neoplasms")
-    for click in (lambda: page.click("#accept"), choose.click):
-        heading(page, "breast cancers")
-        with held_back(page, "**/decisions"):
-            click()
-            heading(page, "leukaemia")
-            page.keyboard.press("u")
-        status(page, "Taken back: breast cancers: MESH:D001943")
-        progress(page, "1 of 6 decided")
-
-
 def test_a_note_of_others_is_not_replaced_unseen(make: Make, show: Open, address: str) -> None:
     url = address + (project := make())
     page = show(project, sort="alphabet")
@@ -255,7 +143,7 @@ def test_a_note_of_others_is_not_replaced_unseen(make: Make, show: Open, address
     page.keyboard.press("t")
     page.keyboard.type("ask Eve")
     body = {"reviewer": "Bob", "key": row["key"], "kind": "note", "value": "see chart 7"}
-    asked(f"{url}/remarks", json.dumps(body).encode())
+    asked(f"{url}/remarks", body)
     expect(page.locator("#rows .signs")).to_have_count(1)  # so that Ada's page knows it
     page.keyboard.press("Enter")
     expect(page.locator("#problem")).to_contain_text("The note is now 'see chart 7', by Bob")

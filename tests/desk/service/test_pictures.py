@@ -7,7 +7,6 @@ writes them anew; else they go into a temporary folder, and only what they show 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -27,21 +26,13 @@ from linker.desk.service.state import Service
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
 
-from .browser import is_too_wide, needs_browser, opened, serving  # noqa: E402
+from .browser import asked, is_too_wide, needs_browser, opened, serving  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 expect = playwright.expect
 pytestmark = needs_browser
 LOOKS = {1280: ("light", "dark"), 400: ("narrow",)}  # by the width of the page
 HEIGHT = 840
-
-
-def asked(url: str, body: Any = None) -> Any:
-    content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-    request = urllib.request.Request(url, content)
-    request.add_header("Content-Type", "application/json")
-    with urllib.request.urlopen(request) as response:
-        return json.load(response)
 
 
 @pytest.fixture(scope="module")

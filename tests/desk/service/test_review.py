@@ -5,10 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import json
 import re
-import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,74 +19,20 @@ from linker.desk.service.state import Service
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
 
-from .browser import drop, held_back, is_too_wide, needs_browser, opened, problems, serving  # noqa: E402
+from .browser import (  # noqa: E402
+    asked,
+    drop,
+    held_back,
+    is_too_wide,
+    needs_browser,
+    opened,
+    problems,
+    serving,
+)
+from .conftest import TABLE, Make, Open  # noqa: E402
 
 expect = playwright.expect
 pytestmark = needs_browser
-TABLE = (
-    "patient,finding,age\n1,leukaemia,3\n2,lymphoma,4\n3,leukaemia,5\n4,breast cancers,50\n"
-    "5,tall stature,9\n6,Ataxia Telangiectasia,8\n"
-)  # 6 mentions in 5 rows
-
-
-@pytest.fixture(scope="module")
-def address(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    file = tmp_path_factory.mktemp("projects") / "projects.sqlite"
-    with serving(create(Service(Settings("sample", str(file)), linker))) as address:
-        yield address
-
-
-def asked(url: str, body: bytes | None = None, method: str | None = None) -> Any:
-    request = urllib.request.Request(url, body, method=method)
-    request.add_header("Content-Type", "application/json")
-    with urllib.request.urlopen(request) as response:
-        return json.load(response)
-
-
-Make = Callable[..., str]
-
-
-@pytest.fixture
-def make(address: str) -> Make:
-    """Makes a project of a file, and gives its address once it is linked; others go before."""
-    for project in asked(f"{address}projects")["projects"]:
-        asked(f"{address}projects/{project['id']}", method="DELETE")
-    for decision in asked(f"{address}decisions")["decisions"]:
-        asked(f"{address}decisions/{decision['id']}?reviewer=x", method="DELETE")
-
-    def make(content: str = TABLE, file: str = "findings.csv", column: str = "finding") -> str:
-        query = {"file": file} | ({"column": column} if column else {})
-        path = f"{address}projects?{urllib.parse.urlencode(query)}"
-        project = f"projects/{asked(path, content.encode())['id']}"
-        while asked(address + project)["linked"] < 1:
-            pass
-        return project
-
-    return make
-
-
-Open = Callable[..., Any]
-
-
-@pytest.fixture
-def show(address: str, context: Any) -> Iterator[Open]:
-    """Opens a project as a reviewer, who is asked for where none is given."""
-    pages = []
-
-    def show(project: str, reviewer: str = "Ada", **query: str) -> Any:
-        query = {"project": project.removeprefix("projects/")} | query
-        page = opened(context, address, f"review?{urllib.parse.urlencode(query)}")
-        pages.append(page)
-        page = page.__enter__()
-        page.fill("#reviewer", reviewer)
-        page.locator("#rows .row").first.wait_for()
-        page.locator("#remarks").wait_for()  # keys act on the row that is selected
-        page.focus("#rows")
-        return page
-
-    yield show
-    for page in reversed(pages):
-        page.__exit__(None, None, None)
 
 
 @contextlib.contextmanager
@@ -119,20 +62,6 @@ def names(page: Any) -> list[str]:
         "rows => rows.map((row) => [+row.dataset.place, row.querySelector('.name').textContent])"
     )
     return [name for _, name in sorted(places)]
-
-
-def test_several_texts_are_one_project(address: str, context: Any, tmp_path: Path) -> None:
-    texts = {"a": "He has leukaemia.\nAnd gout.", "b": "Lymphoma was seen.\nIt went."}
-    for name, text in texts.items():
-        (tmp_path / f"{name}.txt").write_text(text, "utf-8")
-    with listed(context, address) as page:
-        page.fill("#reviewer", "Ada")
-        page.set_input_files("#file", [tmp_path / "a.txt", tmp_path / "b.txt"])
-        expect(page.locator("#project-name")).to_contain_text("2 files of 20")
-        page.select_option("[name=sort]", "document")
-        page.locator("#rows .row").first.wait_for()
-        drop(page, "again.txt", texts["b"])
-        expect(page.locator("#problem")).to_contain_text("is in the project already, as b.txt")
 
 
 def test_files_of_all_kinds_become_projects_of_their_kinds(
@@ -280,13 +209,11 @@ def test_a_project_of_another_release_is_linked_anew(
             expect(page.locator("#rows")).to_be_focused()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_what_is_denied_has_a_word_and_is_in_no_bulk(
-    make: Make, show: Open, deny: Callable[..., None], pictures: Path, scheme: str
+    make: Make, show: Open, deny: Callable[..., None]
 ) -> None:
     deny("leukaemia")
     page = show(make(), show="all", sort="alphabet")
-    page.emulate_media(color_scheme=scheme)
     expect(page.locator("#rows .asserted")).to_have_text("denied")
     row = page.locator("#rows .row", has_text="leukaemia")
     expect(row).to_have_accessible_name(re.compile("^leukaemia; 2 times; denied; "))
@@ -294,16 +221,13 @@ def test_what_is_denied_has_a_word_and_is_in_no_bulk(
     expect(page.locator("#place .asserted")).to_have_text("denied")
     page.fill("#above", "0.9")
     expect(page.locator("#accept-all")).to_contain_text("Accept 3 mentions")  # of 5
-    page.screenshot(path=pictures / f"denied-{scheme}.png")
     assert problems(page) == ""
     text = "1|t|No leukaemia, but lymphoma\n1|a|\n1\t3\t12\tleukaemia\tDisease\n"
     page = show(make(text + "1\t18\t26\tlymphoma\tDisease\n\n", "a.pubtator.txt", ""), show="all")
-    page.emulate_media(color_scheme=scheme)
     page.click("#show-document")
     said = page.locator("#document [data-asserted]")
     expect(said).to_have_text(["leukaemia"])
     assert said.get_attribute("data-asserted") == "denied"
-    page.screenshot(path=pictures / f"denied-document-{scheme}.png")
 
 
 def test_filters_and_all_in_bulk(make: Make, show: Open) -> None:
@@ -346,46 +270,6 @@ def test_filters_and_all_in_bulk(make: Make, show: Open) -> None:
     page.click("#status button")  # one undo for all of them
     status(page, "Taken back: accepted 4 mentions in 3 rows in bulk")
     progress(page, "0 of 6 decided")
-
-
-def test_an_address_with_an_unknown_concept_shows_the_project(make: Make, show: Open) -> None:
-    page = show(make(), sort="alphabet", under="BOGUS")
-    expect(page.locator("#problem")).to_contain_text("No concept of the dictionary is BOGUS")
-    expect(page.locator("#rows .row")).to_have_count(5)
-    expect(page.locator("#under")).to_have_text("any concept")
-    heading(page, "Ataxia Telangiectasia")
-    assert "under" not in page.url
-
-
-def test_a_filter_that_could_not_be_asked_for_says_so(make: Make, show: Open) -> None:
-    page = show(make(), sort="alphabet")
-    page.fill("[name=q]", "nothing is called so")
-    summary = page.locator("#queue-summary")
-    expect(summary).to_have_text("No row matches.")
-    page.route("**/queue?*", lambda route: route.abort())
-    page.fill("[name=q]", "")
-    expect(summary).to_have_text("These are the rows of the filter before.")
-    page.unroute("**/queue?*")
-    page.get_by_role("button", name="Try again").click()
-    expect(page.locator("#rows .row")).to_have_count(5)
-    expect(summary).to_contain_text("5 rows")
-
-
-def test_a_document_that_is_added_comes_next(make: Make, show: Open) -> None:
-    page = show(make("He has leukaemia.\n\nIt went.", "a.txt", ""))
-    page.keyboard.press("v")
-    following = page.get_by_role("button", name="Next", exact=True)
-    expect(following).to_be_disabled()
-    drop(page, "b.txt", "Lymphoma was seen.\n\nIt went.")
-    status(page, "b.txt was added.")
-    following.click()
-    expect(page.get_by_role("heading", name="Document b")).to_be_focused()
-    status(page, "Document b: 1 mention.")
-    expect(page.locator("#answer")).to_have_text("No mention is selected")
-    page.keyboard.press("n")  # on no mention of the document before
-    status(page, "Select a mention first.")
-    page.keyboard.press("j")
-    heading(page, "Lymphoma")
 
 
 def test_what_differs_from_the_file(make: Make, show: Open) -> None:
@@ -439,72 +323,6 @@ def test_reviewers_disagree_and_a_third_settles(make: Make, show: Open) -> None:
     expect(bob.locator("#rows .row").first).to_contain_text("∅ no concept · Cid")
     bob.locator("#rows .row").first.click()
     expect(bob.locator("#decisions")).to_contain_text("settles what was said by Ada, Bob")
-
-
-def test_what_is_disputed_in_one_document_is_settled_there(
-    make: Make, show: Open, address: str
-) -> None:
-    text = "{0}|t|leukaemia {0}\n{0}|a|\n{0}\t0\t9\tleukaemia\tDisease\n\n"
-    project = make(text.format(1) + text.format(2), "a.txt", "")
-    for reviewer, concept in (("Ada", "MESH:D007938"), ("Bob", None)):
-        (key, *_) = (r["key"] for r in asked(f"{address}{project}/queue?sort=document")["rows"])
-        said = {"key": key, "concept_id": concept, "here": True}
-        body = json.dumps({"reviewer": reviewer, "decisions": [said]}).encode()
-        asked(f"{address}{project}/decisions", body)
-    page = show(project, "Cid", show="all")
-    page.keyboard.press("c")
-    page.get_by_role("button", name="Settle leukaemia as no concept").click()
-    status(page, "Settled.")
-    rows = asked(f"{address}{project}/queue?sort=document")["rows"]
-    found = {row["first"]["document_id"]: row["state"] for row in rows}
-    assert found == {"1": "no concept", "2": "model"}
-
-
-@pytest.mark.parametrize("sentences", [100, 1500])  # those of the latter are several pages
-def test_the_selected_mention_is_in_sight_in_its_document(
-    make: Make, show: Open, sentences: int
-) -> None:
-    abstract = "leukaemia " + "and then nothing was there. " * sentences + "lymphoma"
-    end = len("1 ") + len(abstract)
-    marks = f"1\t2\t11\tleukaemia\tDisease\n1\t{end - 8}\t{end}\tlymphoma\tDisease\n"
-    page = show(make(f"1|t|1\n1|a|{abstract}\n{marks}", "a.txt", ""), sort="document")
-    page.locator("#rows .row", has_text="lymphoma").click()
-    heading(page, "lymphoma")
-    selected = page.locator("#document a.mention.selected")
-
-    def is_in_sight(mention: str) -> None:
-        expect(selected).to_have_text(mention)
-        expect(selected).to_be_in_viewport(ratio=1)
-        assert selected.evaluate(
-            """(mention) => {
-                const { left, top, bottom } = mention.getBoundingClientRect();
-                return mention.contains(document.elementFromPoint(left + 1, (top + bottom) / 2));
-            }"""
-        )
-
-    page.keyboard.press("v")
-    is_in_sight("lymphoma")
-    page.keyboard.press("k")
-    is_in_sight("leukaemia")
-    page.keyboard.press("j")
-    is_in_sight("lymphoma")
-    page.keyboard.press("v")
-    page.locator("#rows .row", has_text="leukaemia").click()
-    heading(page, "leukaemia")
-    page.click("#show-document")
-    is_in_sight("leukaemia")
-
-
-def test_a_file_of_what_is_not_yet_linked_says_so(make: Make, show: Open, address: str) -> None:
-    project = make()
-    page = show(project)
-    summary = asked(address + project)
-    half = summary | {"linked": 0.5, "version": summary["version"] + 1}
-    page.route(f"**/{project}", lambda route: route.fulfill(json=half))
-    expect(page.locator("#linking-words")).to_have_text("Being linked: 50%")
-    with page.expect_download():
-        page.click("#download")
-    status(page, "50% is linked so far; the rest has no answer in it.")
 
 
 def test_a_table_comes_out_as_it_came_in(make: Make, show: Open, tmp_path: Path) -> None:
@@ -617,53 +435,6 @@ def test_accept_agrees_that_there_is_no_concept(make: Make, show: Open, address:
     assert asked(f"{address}decisions")["decisions"] == []
 
 
-def test_what_is_hardly_ever_right_is_not_at_hand(make: Make, show: Open) -> None:
-    page = show(make(), sort="alphabet")
-    heading(page, "Ataxia Telangiectasia")
-    filled = page.locator("#accept.main")
-    expect(filled).to_be_enabled()
-
-    def doubtful(route: Any) -> None:
-        group = route.fetch().json()
-        for part in group["prediction"]["parts"]:
-            part["confidence"] = 0.09
-        route.fulfill(json=group)
-
-    page.route("**/groups/*", doubtful)
-    page.locator("#rows .row", has_text="leukaemia").click()
-    heading(page, "leukaemia")
-    expect(page.locator("#accept")).to_be_enabled()
-    expect(filled).to_have_count(0)
-
-
-def test_much_of_the_queue_is_in_sight(make: Make, show: Open) -> None:
-    page = show(make("finding\n" + "".join(f"leukaemia {n}\n" for n in range(60))))
-    page.set_viewport_size({"width": 1280, "height": 850})
-    for place in range(14):
-        expect(page.locator(f"#row-{place}")).to_be_in_viewport(ratio=0.98)
-    assert page.locator("#review").evaluate("main => main.getBoundingClientRect().top") < 100
-    page.set_viewport_size({"width": 400, "height": 850})
-    for shown in ("#row-0", "#answer", "#accept", "#candidates li >> nth=0"):
-        expect(page.locator(shown)).to_be_in_viewport(ratio=0.98)
-    expect(page.locator("[name=q]")).to_be_hidden()
-    page.get_by_role("button", name="More", exact=True).click()
-    expect(page.locator("[name=q]")).to_be_visible()
-    expect(page.locator("#show-more")).to_have_attribute("aria-expanded", "true")
-    assert not is_too_wide(page)
-    assert problems(page) == ""
-
-
-@pytest.mark.parametrize("width", [1280, 400])
-def test_the_list_of_keys_fits_its_screen(make: Make, show: Open, width: int) -> None:
-    page = show(make())
-    page.set_viewport_size({"width": width, "height": 850})
-    page.keyboard.press("?")
-    for shown in ("#help-title", "#help .main"):
-        expect(page.locator(shown)).to_be_in_viewport(ratio=1)
-    assert page.locator("#help").evaluate("help => help.scrollHeight <= help.clientHeight")
-    assert problems(page) == ""
-
-
 def test_who_decides_is_asked_at_the_first_decision(address: str, context: Any, make: Make) -> None:
     with listed(context, address) as page:
         page.fill("#reviewer", "")
@@ -691,29 +462,6 @@ def test_who_decides_is_asked_at_the_first_decision(address: str, context: Any, 
         status(page, "decisions.csv was added.")
         found = {d["mention"]: d["reviewer"] for d in asked(f"{address}decisions")["decisions"]}
         assert found["lymphoma"] == "Bob"
-
-
-def test_a_release_is_a_date(make: Make, context: Any, address: str) -> None:
-    with listed(context, address) as page:
-        model = asked(f"{address}model")
-        file = {"file": "CTD_diseases_2026-04-30.csv.gz", "release": "2026-04-30"}
-        model["dictionary"] |= {"sources": [file]}
-        page.route("**/model", lambda route: route.fulfill(json=model))
-        page.reload()
-        expect(page.locator("#model")).to_have_text("CTD_diseases, 2026-04-30 · 346 concepts")
-
-
-def test_what_a_key_opens_is_in_sight(make: Make, show: Open) -> None:
-    page = show(make(), sort="alphabet")
-    page.set_viewport_size({"width": 1280, "height": 620})
-    heading(page, "Ataxia Telangiectasia")
-    page.keyboard.press("e")
-    expect(page.locator("#reasons-body")).to_contain_text("Confidence")
-    expect(page.locator("#reasons-body p").first).to_be_in_viewport(ratio=1)
-    assert page.evaluate("document.documentElement.scrollTop") == 0  # the top bar is there, too
-    page.keyboard.press("?")
-    expect(page.locator("#help-title")).to_be_focused()
-    expect(page.locator("#help-title")).to_be_in_viewport(ratio=1)
 
 
 def test_what_is_typed_into_forms_decides_nothing(make: Make, show: Open) -> None:

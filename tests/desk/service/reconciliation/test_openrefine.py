@@ -70,24 +70,6 @@ def test_reconciling_with_a_type_and_another_column(client: TestClient) -> None:
     assert content["q0"]["result"][0]["id"] == "TOY:21"
 
 
-def test_the_query_of_all_cells_is_linked_in_one_batch(
-    client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    batches: list[int] = []
-    service, answer = client.service, client.service.answer
-
-    async def answered(model: Any, requests: Any) -> Any:
-        batches.append(len(requests))
-        return await answer(model, requests)
-
-    monkeypatch.setattr(service, "answer", answered)
-    text = json.dumps({"a": {"query": "x"}, "b": {"query": ""}, "c": {"query": "migraine"}})
-    content = post(client, "queries=" + quote(text))
-    assert batches == [2]
-    assert [*content] == ["a", "b", "c"]
-    assert content["c"]["result"][0]["id"] == "TOY:21"
-
-
 def extended(client: TestClient, ids: list[str], *properties: dict[str, Any]) -> Any:
     """The answer to a query for data extension."""
     text = json.dumps({"ids": ids, "properties": properties})
@@ -153,15 +135,6 @@ def test_suggesting_entities(client: TestClient, valid: Any) -> None:
     # Else "Search for match" of a whole column (menu-reconcile.js) writes "[object Object]".
     content = client.get("/reconcile/suggest/entity", params={"prefix": "brain cancer"}).json()
     assert content["result"][0]["notable"] == ["TOY:1", "TOY:2", "rare"]
-
-
-def test_a_browser_may_ask_first(client: TestClient) -> None:
-    headers = {"Origin": "http://127.0.0.1:3333", "Access-Control-Request-Method": "POST"}
-    for path in ("", "/suggest/entity", "/properties", "/preview"):
-        response = client.options(f"/reconcile{path}", headers=headers)
-        assert response.is_success
-        assert response.headers["access-control-allow-origin"] == "*"
-        assert "POST" in response.headers["access-control-allow-methods"]
 
 
 def test_suggesting_types_and_properties(client: TestClient, valid: Any) -> None:
