@@ -31,7 +31,6 @@ from linker.desk.service import (
     projects,
     reconciliation,
     reviewing,
-    uploads,
 )
 from linker.desk.service.errors import Failure
 from linker.desk.service.gate import PUBLIC, Gate
@@ -81,10 +80,11 @@ def create(service: Service, rooms: Iterable[ModuleType] = ()) -> FastAPI:
         redirect_slashes=False,
         dependencies=[Security(HTTPBearer(auto_error=False))],  # that /docs asks for a key
     )
+    app.state.service, app.state.workbench = service, workbench
     ours = []
     if workbench:
-        ours += [room.router(service, workbench) for room in (projects, reviewing, learning)]
-    ours += [room.router(service) for room in (linking, uploads, decisions)]
+        ours += [room.routes for room in (projects, reviewing, learning)]
+    ours += [linking.router(service), decisions.routes]
     for routes in (*ours, _router(service)):
         app.include_router(routes, dependencies=[Depends(_check_query)])
     for room in (fhir, reconciliation, *rooms):  # whose protocols say what else may be sent

@@ -13,10 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
+from fastapi import Depends
 from prometheus_client import CollectorRegistry
 from prometheus_client.process_collector import ProcessCollector
+from starlette.requests import HTTPConnection
 
 from linker import cancelling
 from linker.desk.decisions.store import DecisionStore, Step
@@ -236,3 +238,12 @@ class Service:
 async def aside(items: Sized, function: Callable[[], _Result]) -> _Result:
     """Call what goes over items, in a thread where they are many, so that others have a turn."""
     return function() if len(items) <= FEW else await asyncio.to_thread(function)
+
+
+def _service(connection: HTTPConnection) -> Service:
+    service: Service = connection.app.state.service
+    return service
+
+
+Asked = Annotated[Service, Depends(_service)]
+"""The service that is asked, in the parameters of a route."""

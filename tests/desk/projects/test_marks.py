@@ -179,15 +179,6 @@ def test_what_was_changed_meanwhile_is_not_marked(project: Project) -> None:
     assert project.version() not in (version, after)  # who saw the mark does not see it any more
 
 
-def test_a_mark_whose_ground_is_gone_does_not_count(project: Project) -> None:
-    first = project.mark(add((37, 41)))
-    project.mark(Mark("change", place((37, 41)), place((34, 41))))
-    project.mark(Mark("delete", PLACE_OF_GOUT))
-    assert shown(project.now()) == [("breast or ovarian cancer", "Disease"), ("No gout", "Disease")]
-    project.undo(first)
-    assert shown(project.now()) == [("breast or ovarian cancer", "Disease")]
-
-
 def test_a_document_is_done_when_it_was_said_last(project: Project) -> None:
     for mark, expected in (("done", True), ("reopen", False), ("done", True)):
         step = project.mark(Mark(mark))
@@ -195,14 +186,6 @@ def test_a_document_is_done_when_it_was_said_last(project: Project) -> None:
     project.undo(step)
     assert not marks.is_done(project.marks())
     assert project.now() is DOCUMENT
-
-
-def test_mentions_that_a_file_repeats_stay_until_they_are_marked() -> None:
-    twice = Document("7", DOCUMENT.passages, (GOUT, GOUT, BOTH))
-    added = marks.marked(twice, [Mark("add", None, place((37, 41)), "gout")])
-    assert shown(added)[:2] == [("Gout", "Disease")] * 2
-    deleted = marks.marked(twice, [Mark("delete", PLACE_OF_GOUT, text="Gout")])
-    assert shown(deleted) == [("breast or ovarian cancer", "Disease")]
 
 
 class Twin:

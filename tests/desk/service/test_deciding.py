@@ -42,17 +42,6 @@ def test_parts_have_concepts_of_their_own(make: Make, show: Open, address: str) 
     heading(page, "leukaemia")
 
 
-def test_a_part_may_have_no_concept(make: Make, show: Open, address: str) -> None:  # noqa: F811
-    mention, concept = "breast and ovarian cancer", "MESH:D001943|-1"
-    page = names(make, show, mention)
-    decide(address, mention=mention, concept_id=concept, reviewer="Bob")
-    shown = page.locator("#decisions li")
-    expect(shown).to_contain_text("Breast Neoplasms MESH:D001943 and no concept by Bob")
-    page.keyboard.press("a")  # the same decision, also by Ada
-    expect(shown).to_have_count(2)
-    assert [of[1] for of in decisions(address)] == [concept] * 2
-
-
 def test_a_decision_on_a_short_form_is_kept_for_its_long_form(
     make: Make,  # noqa: F811
     show: Open,  # noqa: F811
@@ -72,16 +61,6 @@ def test_a_decision_on_a_short_form_is_kept_for_its_long_form(
         ("ataxia telangiectasia", ""),
         ("A-T", "7"),
     ]
-
-
-def test_a_contrary_decision_says_what_it_replaces(make: Make, show: Open, address: str) -> None:  # noqa: F811
-    decide(address, concept_id="MESH:D007938", reviewer="Ada")
-    page = show(make("leukaemia", "names.txt", ""), show="all")
-    page.click("#reject")
-    status(page, "leukaemia: not MESH:D007938. You accepted Leukemia MESH:D007938 on ")
-    page.click("#status button")
-    status(page, "Taken back: ")
-    assert decisions(address) == [("leukaemia", "MESH:D007938", "", "Ada")]
 
 
 def test_a_concept_may_be_broader_than_the_mention(make: Make, show: Open, address: str) -> None:  # noqa: F811

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from linker.desk.service import workbench
-
 from .conftest import Start
 
 TABLE = "mention,ward\nA-T,1\nbreast cancer,2\nA-T,3\nataxia telangiectasia,4\nzzzz qqqq,5\n,6\n"
@@ -114,31 +112,6 @@ def test_the_first_request_to_a_new_process_may_be_a_decision(start: Start) -> N
     assert decide(client, project, str(key), None)["summary"]["decided"] == 1
 
 
-def test_many_decisions_are_one_step(client: Any) -> None:
-    project = create(client, TABLE)["id"]
-    rows = queue(client, project, sort="document")["rows"]
-    said = [{"key": row["key"], "concept_id": "MESH:D001943"} for row in rows]
-    body = {"reviewer": "Ada", "decisions": [*said, said[0]]}
-    added = client.post(f"/projects/{project}/decisions", json=body).json()
-    assert {d["step"] for d in added["decisions"]} == {added["step"]}
-    ids = [d["id"] for d in added["decisions"]]
-    assert ids == list(range(ids[0], ids[0] + 5))
-    assert added["summary"]["decided"] == 5
-    undone = client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).json()
-    assert undone["summary"]["decided"] == 0
-
-
-def test_texts_without_marks_are_searched(client: Any) -> None:
-    text = "He had breast cancer. Later, ataxia telangiectasia was found."
-    project = create(client, text, "note.txt")
-    rows = queue(client, project["id"], sort="document")["rows"]
-    assert [row["mention"] for row in rows] == ["breast cancer", "ataxia telangiectasia"]
-    assert project["type"] == "Disease"  # since the dictionary is of diseases
-    assert {row["type"] for row in rows} == {"Disease"}
-    place = client.get(f"/projects/{project['id']}/groups/{rows[0]['key']}").json()["places"][0]
-    assert (place["before"], place["text"]) == ("He had ", "breast cancer")
-
-
 def test_no_note_of_others_is_replaced_unseen(client: Any) -> None:
     project = create(client, TABLE)["id"]
     key = queue(client, project)["rows"][0]["key"]
@@ -189,42 +162,6 @@ def export(client: Any, number: int, form: str = "own") -> Any:
     answer = client.get(f"/projects/{number}/export", params={"format": form})
     assert answer.status_code == 200, answer.text
     return answer
-
-
-def test_disagreements_are_shown_until_somebody_settles_them(client: Any) -> None:
-    project = create(client, TABLE)["id"]
-    keys = {row["mention"]: row["key"] for row in queue(client, project)["rows"]}
-
-    def said(reviewer: str, mention: str, concept: str, *settles: str) -> None:
-        record = {"key": keys[mention], "concept_id": concept, "settles": settles}
-        body = {"reviewer": reviewer, "decisions": [record]}
-        answer = client.post(f"/projects/{project}/decisions", json=body)
-        assert answer.status_code == 201, answer.text
-
-    for reviewer, concept in (("Ada", "MESH:D001260"), ("Bob", "MESH:D001943")):
-        said(reviewer, "A-T", concept)
-    (row,) = client.get(f"/projects/{project}/disagreements").json()["rows"]
-    assert [d["concept_id"] for d in row["decisions"]] == ["MESH:D001260", "MESH:D001943"]
-    said("Eve", "A-T", "MESH:D001260", "Ada", "Bob")
-    assert client.get(f"/projects/{project}/disagreements").json()["rows"] == []
-
-
-def test_a_reviewed_file_is_read_back(client: Any) -> None:
-    project = create(client, TABLE, "wards.csv")["id"]
-    lines = export(client, project).text.split("\n")
-    place = lines[0].split(",").index("state (fill in)")
-    cells = lines[2].split(",")
-    assert (cells[0], cells[2], cells[place]) == ("breast cancer", "MESH:D001943", "model")
-    cells[place] = "accepted"
-    lines[2] = ",".join(cells)
-    for imported in (1, 0):
-        query = {"file": "wards.reviewed.csv", "reviewer": "Bob"}
-        address, body = f"/projects/{project}/sources", "\n".join(lines).encode()
-        said = client.post(address, params=query, content=body).json()
-        assert (said["imported"], said["mentions"]) == (imported, 5)
-    assert said["states"] == {"model": 4, "accepted": 1}
-    (decision,) = client.get("/decisions").json()["decisions"]
-    assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "Bob")
 
 
 def test_who_decided_what_names_nobody_is_wanted(client: Any) -> None:
@@ -323,14 +260,3 @@ def test_a_file_that_cannot_be_written_is_no_fault_of_the_request(start: Start) 
     assert [answer.status_code for answer in refused] == [503, 503]
     assert "database is locked" in refused[0].json()["error"]
     assert client.post(f"/projects/{project}/decisions", json=body).status_code == 201
-
-
-def test_decisions_are_exported_while_a_project_is_linked_anew(
-    client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = create(client, "mention\ngout\n", "a.csv")["id"]
-    (row,) = queue(client, project)["rows"]
-    decide(client, project, row["key"], None)
-    monkeypatch.setattr(workbench.linking, "pending", lambda *_: None)  # it never comes to an end
-    assert client.post(f"/projects/{project}/relink").json()["linked"] == 0
-    assert len(export(client, project, "decisions").text.splitlines()) == 2
