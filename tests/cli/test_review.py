@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from linker.desk.decisions.store import DecisionStore
-from linker.records import Decision
 
 from .conftest import rows
 
@@ -50,17 +46,6 @@ def test_link(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     records = list(map(json.loads, run(*link, "--format", "jsonl").out.splitlines()))
     assert [record["state"] for record in records] == ["accepted", "no concept", "model"]
     assert run(*link, "--workers", 2).out == result.out
-
-
-def test_explain(run: Run, trained: Path, file: Path) -> None:
-    explain = ("explain", "Breast cancer", "--model", trained)
-    result = run(*explain, "--decisions", file)
-    assert (result.code, result.err) == (0, "")
-    _, answer, by, state, model, *_ = result.out.splitlines()
-    assert answer == f"Answer: {OVARIAN} Ovarian Neoplasms"
-    assert by.startswith(f"By a decision: {OVARIAN} was accepted by ann, 20")
-    assert state == "State: accepted"
-    assert model.endswith(f"answers: {BREAST} Breast Neoplasms")
 
 
 def test_evaluate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
@@ -163,25 +148,6 @@ def test_bad_rows(run: Run, trained: Path, tmp_path: Path) -> None:
     result = run(*decide, "--on-error", "skip")
     assert result.code == 0
     assert "1 decision was taken\n2 bad records were skipped\n" in result.err
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_decisions_of_another_dictionary_are_counted_once(
-    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
-) -> None:
-    monkeypatch.setattr("linker.jobs.machines.cores", lambda: 2)
-    file, text = tmp_path / "d.db", tmp_path / "m.txt"
-    said = [Decision("gout", "UMLS:C0018099"), Decision("breast cancer", OVARIAN)]
-    text.write_text("gout\nbreast cancer\n", "utf-8")
-    (tmp_path / "in").mkdir()
-    shutil.copy(text, tmp_path / "in")
-    with DecisionStore(file) as store:
-        store.add(said)
-    options = ("--model", trained, "--decisions", file, "--workers", workers)
-    for command in (("link", text), ("annotate", text), ("link", tmp_path / "in")):
-        output = ("-o", tmp_path / "out") if command[1] == tmp_path / "in" else ()
-        result = run(*command, *options, *output)
-        assert result.err.count("1 of 2 decisions are not applied") == 1
 
 
 STATES = {

@@ -118,7 +118,13 @@ def acceptance(
     for row in there:
         places.setdefault((row.form, row.scope), row)
     made = [Decision(r.text, r.ids, scope=r.scope, **about) for r in places.values()]
-    return queue.acceptable_figures(wanted), made
+    sure = ((row.count, row.confidence) for row in there if row.confidence is not None)
+    figures = {
+        "groups": len(there),
+        "mentions": sum(row.count for row in there),
+        "expected_wrong": round(sum(count * (1 - confidence) for count, confidence in sure), 2),
+    }
+    return figures, made
 
 
 def remark(store: DecisionStore, step: Step, new: Remark, before: str | None = None) -> None:

@@ -80,8 +80,9 @@ FROM members JOIN mentions m ON m.id = mention LEFT JOIN answers a ON a.id = ans
 LEFT JOIN documents d ON d.project = m.project AND d.number = apart
 WHERE head IN {_HEADS} GROUP BY head, apart
 """
-_PUT = f"REPLACE INTO rows VALUES ({', '.join('?' * len(fields(Row)))})"
-_VALUES = operator.attrgetter(*(field.name for field in fields(Row)))
+_RULED = "state", "ids", "answers", "confidence", "reviewers", "predicate", "is_in_bulk"
+_PUT = f"UPDATE rows SET {', '.join(f'{name} = ?' for name in _RULED)} WHERE key = ?"
+_VALUES = operator.attrgetter(*_RULED, "key")
 _REST = "state IN ('model', 'rejected', 'open') AND confidence IS NOT NULL"
 _WRONG = f"total(iif({_REST}, count * (1 - confidence), 0))"
 _SUMMARY = """

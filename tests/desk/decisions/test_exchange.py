@@ -83,15 +83,6 @@ def test_bad_rows(tmp_path: Path, row: str) -> None:
     assert list(exchange.read(path, on_error=Skip())) == [Decision("good", "A")]
 
 
-def test_mappings_with_days_are_the_decisions_that_they_came_from(tmp_path: Path) -> None:
-    with DecisionStore(tmp_path / "d.sqlite") as store:
-        said = Decision("gout", "MESH:D006073", reviewer="ann", time="2026-11-27T04:42:38+00:00")
-        store.add([said])
-        of_day = replace(said, time="2026-11-27")
-        assert exchange.add_new(store, [of_day, of_day]) == []
-        assert len(exchange.add_new(store, [replace(said, time="2026-11-28")])) == 1
-
-
 def test_an_import_may_be_repeated(tmp_path: Path) -> None:
     rows = [Decision("m", concept, time=time) for concept, time in ("A1", "B2", "A1")]
     with DecisionStore(tmp_path / "d.db") as store:

@@ -156,14 +156,3 @@ def test_texts_of_one_name_have_ids_of_their_own(desk: Desk) -> None:
     # a decision in a text outlives its project, and is not on another text of its name
     desk.store.add([Decision("x", "A", scope="gone")])
     assert identifier(desk.create(other, "gone.txt").number) != "gone"
-
-
-def test_files_without_decisions_become_projects(desk: Desk) -> None:
-    table = "disease,concept_id,name,matched_name,confidence,rejected,state\ngout,,,,,,model\n"
-    assert desk.create(table).imported is None
-    number = desk.create("T2DM\nDM2\nB12\n", "codes.txt").number
-    header, lines = desk.table(number, "tsv")
-    for line in lines:
-        line["state"] = "no concept"
-    assert desk.add(desk.written(header, lines), number=number).imported == 3
-    assert len(desk.rows(1)) == 1

@@ -21,7 +21,6 @@ from linker.desk.projects.learning import (
 from linker.desk.projects.marks import Mark, Place
 from linker.desk.projects.store import Origin, create
 from linker.linking.decided import Decided
-from linker.linking.ranker import Judged, Ranker
 from linker.records import Activity, Decision, Document, GoldGroup, Mention, Passage
 
 ATAXIA, GAIT = "MESH:D001260", "vermillion gait"
@@ -134,24 +133,6 @@ def test_documents_teach_what_was_decided_in_them_and_where_mentions_are(
         ("breast cancer", None),
     ]
     assert [(d.id, len(d.mentions)) for d in reviewed.done] == [("7", 4)]
-
-
-def test_mentions_with_a_decision_in_their_document_are_for_the_ranker(
-    linker: Linker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gold = (GoldGroup((ATAXIA,)),)
-    mention = Mention(GAIT, ((0, 15),), gold=gold, document_id="7")
-    reviewed = Reviewed(decided=[Document("7", (Passage(f"{GAIT} was seen."),), (mention,))])
-    fitted = list[int]()
-
-    def noted(judged: Judged, seed: int, start: Ranker) -> Ranker:
-        fitted.append(len(judged.weight))
-        return start
-
-    monkeypatch.setattr("linker.linking.ranker.fit", noted)
-    new, _ = learn(linker, known(linker, 50), lambda _: None, reviewed)
-    assert fitted[-1] == 51
-    assert GAIT not in new.dictionary.names
 
 
 def test_many_documents_teach_where_mentions_are(linker: Linker) -> None:

@@ -127,26 +127,6 @@ def test_what_a_file_says_of_a_mention_stays_where_only_its_type_is_another() ->
     assert marks.marked(document, [moved]).mentions[0].gold is None
 
 
-def test_a_composite_is_split_by_one_step_and_undone_by_one(project: Project) -> None:
-    gout = project.rows()[0]
-    step = project.mark(
-        Mark("delete", PLACE_OF_BOTH), add((27, 33), (9, 15)), add((19, 26), (26, 33))
-    )
-    assert [(m.text, m.spans) for m in project.now().mentions] == [
-        ("Gout", ((0, 4),)),
-        ("breast cancer", ((9, 15), (27, 33))),
-        ("ovarian cancer", ((19, 33),)),  # pieces that touch are one
-    ]
-    with project.store.transaction() as connection:
-        ((words,),) = connection.execute("SELECT words FROM steps WHERE id = ?", [step])
-    verbs = "removed “breast or ovarian cancer”, marked “breast cancer”, marked “ovarian cancer”"
-    assert words == verbs
-    project.undo(step)
-    assert project.now() == DOCUMENT
-    assert [row[2] for row in project.rows()] == ["Gout", "breast or ovarian cancer"]
-    assert project.rows()[0] == gout  # its answer was never lost
-
-
 @pytest.mark.parametrize(
     "mark",
     [

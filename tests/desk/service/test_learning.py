@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from linker import Linker, LinkerError
+from linker import Linker
 from linker.jobs.linking import model_hash
 
 from .conftest import Start
@@ -129,26 +129,6 @@ def test_a_model_that_was_changed_since_the_training_stays(
     answer = client.post("/training/take")
     assert (answer.status_code, model_hash(str(own))) == (409, other)
     assert "changed since the training" in answer.json()["error"]
-
-
-def test_a_model_that_cannot_be_taken_on_a_full_disk_is_not_taken(
-    client: Any, own: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decide(client, {MALADY: ATAXIA})
-    old = model_hash(str(own))
-    client.post("/training", json={})
-    ended(client)
-
-    def full(path: Any) -> Any:
-        raise LinkerError(f"{path}: cannot be written: No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("linker.desk.service.learning.files.write_aside", full)
-        assert client.post("/training/take").status_code == 409
-    assert client.get("/training").json()["state"] == "done"
-    assert client.service.model.fingerprint == model_hash(str(own)) == old
-    assert client.post("/training/take").json()["state"] == "none"
-    assert client.service.model.fingerprint == model_hash(str(own)) != old
 
 
 def test_a_model_that_does_not_load_is_not_taken(

@@ -149,16 +149,3 @@ def test_exports_carry_marks(documents: Documents) -> None:
     ]
     predicted = [json.loads(line) for line in files["jsonl"].text.splitlines()]
     assert [p["mention"] for p in predicted] == ["Breast cancer", "leukaemia", "lymphomas"]
-
-
-def test_what_does_not_fit_is_refused(documents: Documents) -> None:
-    version = documents.get()["marks_version"]
-    across = {"spans": [[10, 30]], "type": "Disease"}
-    documents.mark({"action": "add", "after": across}, status=422)
-    documents.mark({"action": "add"}, status=422)
-    documents.mark({"action": "move", "before": BOTH}, status=422)
-    documents.mark({"action": "delete", "before": {"spans": []}}, status=422)
-    documents.mark({"action": "done"})
-    assert documents.get()["done"]
-    documents.mark({"action": "add", "after": LEUKAEMIA}, version=version, status=409)
-    assert shown(documents.get()) == FIRST

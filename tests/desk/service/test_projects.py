@@ -53,28 +53,6 @@ def decide(client: Any, number: int, key: str, concept: str | None, **fields: An
     return answer.json()
 
 
-def test_equal_mentions_of_a_table_are_one_row(client: Any) -> None:
-    project = create(client, TABLE, name="wards")
-    assert (project["name"], project["kind"], project["mentions"]) == ("wards", "table", 5)
-    assert project["groups"] == 4
-    page = queue(client, project["id"], sort="document")
-    assert [(r["mention"], r["count"]) for r in page["rows"]] == [
-        ("A-T", 2),
-        ("breast cancer", 1),
-        ("ataxia telangiectasia", 1),
-        ("zzzz qqqq", 1),
-    ]
-    assert (page["total"], page["mentions"]) == (4, 5)
-    assert page["rows"][1]["answers"][0]["concept_id"] == "MESH:D001943"
-    assert page["rows"][0]["first"]["row"] == 2
-    group = client.get(f"/projects/{project['id']}/groups/{page['rows'][0]['key']}").json()
-    assert [place["cells"] for place in group["places"]] == [
-        {"mention": "A-T", "ward": "1"},
-        {"mention": "A-T", "ward": "3"},
-    ]
-    assert len(group["prediction"]["parts"][0]["candidates"]) > 1
-
-
 def test_a_decision_holds_and_is_undone(client: Any) -> None:
     project = create(client, TABLE)["id"]
     key = queue(client, project, sort="document")["rows"][0]["key"]
@@ -110,24 +88,6 @@ def test_the_first_request_to_a_new_process_may_be_a_decision(start: Start) -> N
     with client.service.store.reading() as connection:
         (key,) = connection.execute("SELECT max(id) FROM mentions").fetchone()
     assert decide(client, project, str(key), None)["summary"]["decided"] == 1
-
-
-def test_no_note_of_others_is_replaced_unseen(client: Any) -> None:
-    project = create(client, TABLE)["id"]
-    key = queue(client, project)["rows"][0]["key"]
-
-    def note(reviewer: str, value: str, **before: str | None) -> Any:
-        body = {"reviewer": reviewer, "key": key, "kind": "note", "value": value}
-        return client.post(f"/projects/{project}/remarks", json=body | before)
-
-    assert note("Ada", "see chart 7", before="").status_code == 201
-    refused = note("Bob", "ask Eve", before="")
-    assert refused.status_code == 409
-    assert (refused.json()["where"], refused.json()["now"]) == ("before", "see chart 7")
-    assert queue(client, project)["rows"][0]["note"] == "see chart 7"
-    assert note("Bob", "see chart 7", before="").status_code == 201  # is what he wants
-    assert note("Bob", "", before="see chart 7").status_code == 201
-    assert note("Ada", "or 8", before="see chart 7").status_code == 409
 
 
 @pytest.mark.parametrize(
@@ -205,13 +165,6 @@ def test_a_further_file_is_added_once_and_of_the_same_kind(client: Any) -> None:
     assert answer.headers["content-type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert archive.namelist() == ["wards.reviewed.csv", "more.reviewed.csv"]
-
-
-def test_a_table_whose_column_nobody_named_is_no_document(client: Any) -> None:
-    project = create(client, PUBTATOR, "some.txt")["id"]
-    address, table = f"/projects/{project}/sources", b"finding,ward\ngout,1\n"
-    answer = client.post(address, params={"file": "wards.csv"}, content=table)
-    assert (answer.status_code, answer.json()["where"]) == (409, "kind")
 
 
 def test_a_project_of_another_release_says_so_and_is_linked_anew(
