@@ -35,8 +35,9 @@ from benchmarks.lib.data import TITLES, documents, medic
 from benchmarks.lib.measure import timed
 from benchmarks.workbench.curator import first_of_forms, places
 from linker import Linker
-from linker.desk.projects.learning import Learner, Lesson, learn
+from linker.desk.projects.learning import Learner, learn
 from linker.evaluation import metrics, protocols
+from linker.records import Mention
 from linker.training.release import update
 
 NUMBERS = range(100, 601, 100)
@@ -59,19 +60,18 @@ class Session:
         self.places = places(self.documents, self.model)
         self.decided = first_of_forms(self.places)
 
-    def lessons(self, count: int) -> list[Lesson]:
+    def lessons(self, count: int) -> list[Mention]:
         """The first decisions, to learn from."""
-        return [Lesson(place.taught, n) for n, place in enumerate(self.decided[:count], 1)]
+        return [place.taught for place in self.decided[:count]]
 
     def models(self, count: int) -> Iterator[tuple[str, float, Linker]]:
         """The ways to learn from the first decisions, the seconds of each, and their models."""
         lessons = self.lessons(count)
-        mentions = [lesson.mention for lesson in lessons]
         yield ONLY, 0.0, self.model
-        yield NAMES, *timed(lambda: update(self.model, mentions=mentions)[0])
+        yield NAMES, *timed(lambda: update(self.model, mentions=lessons)[0])
         yield LEARNT, *timed(lambda: Learner(self.model, lessons).learnt([True] * count))
         if count in TRAINED:
-            start = self.corpus, self.dictionary, "static", mentions
+            start = self.corpus, self.dictionary, "static", lessons
             yield ALL, *timed(lambda: ranker_weights.trained(*start, say=silent))
 
     def measured(self, linker: Linker, count: int) -> tuple[dict[str, float], list[float]]:
@@ -108,7 +108,7 @@ class Session:
             difference = [*map(rounded, metrics.paired_difference([of_forms], [before]))]
             row[way] = figures | {"difference": difference, "seconds": round(seconds, 1)}
             print(self.corpus, count, way, row[way], flush=True)
-        _, compared = learn(self.model, self.lessons(count), 0, silent)
+        _, compared = learn(self.model, self.lessons(count), silent)
         return row | {"held_out": compared or None}
 
 

@@ -17,11 +17,10 @@ from typing import Any, TextIO
 import click
 from tqdm import tqdm
 
-from linker.errors import LinkerError, OnError, Skip, UsageError, shown
+from linker.errors import InputError, LinkerError, OnError, Skip, UsageError, shown
 from linker.integrations import HUB, fetched
 from linker.io import files, outputs
 from linker.io.files import MENTION_LIMIT
-from linker.io.mentions import no_mentions
 from linker.io.outputs import ASSERTED, OUTCOMES, Outcome
 from linker.io.rows import Added, Table, free_names
 from linker.jobs.linking import Item, LinkSettings, has_documents
@@ -238,7 +237,7 @@ def write_linked(
     chunks: Iterable[Sequence[Item]],
     paths: tuple[str, str],
     places: Machines,
-) -> tuple[Counter[Outcome], set[str]]:
+) -> Counter[Outcome]:
     """Link chunks, here or elsewhere, and write them in their order.
 
     Args:
@@ -249,13 +248,13 @@ def write_linked(
         places: where work is done.
 
     Returns:
-        How many mentions have each outcome, and the types of all mentions in the documents.
+        How many mentions have each outcome.
 
     Raises:
         InputError: no mention is of the type that is wanted.
     """
     source, output = paths
-    outcomes, types = Counter[Outcome](), set[str]()
+    outcomes = Counter[Outcome]()
     has_own = places.is_this_process  # other processes load their own linker
     documents = has_documents(settings.input_format)
     make = functools.partial(settings.of_chunks, documents, linker if has_own else None)
@@ -265,9 +264,9 @@ def write_linked(
             yield chunk.header, chunk.text
             progress.update(chunk.items if settings.finding else chunk.mentions)
             outcomes.update(chunk.outcomes)
-            types.update(chunk.types)
         if settings.mention_type and not settings.finding and not outcomes:
-            raise no_mentions(source, settings.mention_type, types)
+            problem = f"holds no mentions of type {settings.mention_type!r}"
+            raise InputError(source, problem, remedy="choose another --type")
 
     unit = "documents" if settings.finding else "mentions"
     with (
@@ -276,7 +275,7 @@ def write_linked(
         bar(unit, output) as progress,
     ):
         file.writelines(outputs.joined(settings.form, written()))
-    return outcomes, types
+    return outcomes
 
 
 def is_job(source: str, input_format: str = "auto") -> bool:

@@ -16,6 +16,7 @@ from linker.desk.projects import (
     store,
 )
 from linker.desk.projects.exporting import Exporter
+from linker.desk.projects.intake import Session
 from linker.desk.projects.queue import decided_mentions
 from linker.desk.projects.sources import Content
 from linker.desk.projects.store import Origin
@@ -83,13 +84,13 @@ def _take(
     options: SimpleNamespace, file: DecisionStore, linker: Linker, read: Content, name: str
 ) -> int:
     """Take a file into a project of a name, which may be there; the number of the project."""
-    origin, who = Origin(model_hash(options.model), releases(linker.dictionary)), options.reviewer
-    said = intake.reviewed_in(read, linker, who, origin)
+    origin = Origin(model_hash(options.model), releases(linker.dictionary))
+    session = Session(linker, origin, options.reviewer)
+    said = intake.reviewed_in(read, session)
     if number := _number(file, name):
-        stored = intake.add(file, number, read, said, who)
+        stored = intake.add(file, number, read, said, options.reviewer)
     else:
-        about = {"name": name, "kind": options.mention_type, "linker": linker}
-        stored = intake.create(file, read, said, reviewer=who, origin=origin, **about)
+        stored = intake.create(file, read, said, session, name, options.mention_type)
         what = f" of type {stored.type}" if stored.type else ""
         common.say(f"project {stored.number}: {name}; its mentions{what} are linked")
     for note in stored.notes:

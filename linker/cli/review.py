@@ -229,9 +229,6 @@ def projects_(options: SimpleNamespace) -> None:
     review,
     decisions=_FILE,
     model=o.MODEL,
-    known=o.option(
-        "The model in use has learnt the decisions up to this number.", "N", default=0, type=int
-    ),
     form=o.choice(("text", "json"), "json: progress and figures as JSON lines.", flags="--format"),
     output=o.folder("Model folder to write. [default: that of --model, with .next]"),
 )
@@ -256,15 +253,15 @@ def learn(options: SimpleNamespace) -> None:
         with store.reading() as connection:
             reviewed = learning.Reviewed.of(connection, linker, Decided(rows, linker))
     lessons = learning.lessons_of(rows, linker)
-    linker, figures = learning.learn(linker, lessons, options.known, report, reviewed)
+    linker, figures = learning.learn(linker, lessons, report, reviewed)
     report(Activity("writing the model", 0.95))
     linker.save(output)
-    last, words = max(lesson.number for lesson in lessons), f"{len(lessons):,} decisions learnt"
+    words = f"{len(lessons):,} decisions learnt"
     if figures:
         old, new = (figures[model]["right"] for model in ("old", "new"))
         words += (
-            f"; of {figures['held_out']:,} held-out ones the old model answers {old:,} "
+            f"; of {figures['held_out']:,} held-out ones the model without them answers {old:,} "
             f"rightly, the new one {new:,}"
         )
-    tell(words, decisions=len(lessons), last=last, **figures)
+    tell(words, decisions=len(lessons), **figures)
     common.say_model(linker, output)

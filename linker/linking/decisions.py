@@ -3,6 +3,7 @@ count, what they say of a mention, and what becomes of their ids in another rele
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,12 @@ Fate = Literal["current", "merged", "ambiguous", "obsolete", "unknown"]
 
 def parts_of(decision: Decision) -> tuple[str, ...]:
     """The id of each part of the mention, empty for a part without a concept."""
-    return tuple(part_ids(decision.concept_id))
+    return _parts(decision.concept_id)
+
+
+@functools.lru_cache(1 << 15)  # each decision is asked ten times
+def _parts(ids: str) -> tuple[str, ...]:
+    return tuple(part_ids(ids))
 
 
 def concepts_of(decision: Decision) -> tuple[str, ...]:
@@ -99,12 +105,13 @@ def in_force(
     """
     places = {}
     for place, of_place in by_place(decisions).items():
+        lost = set[int]()
         if dictionary is not None:
-            of_place = [followed(decision, dictionary) or decision for decision in of_place]
-        kept = _latest(of_place)
-        if dictionary is not None:
-            kept = [decision for decision in kept if followed(decision, dictionary)]
-        if kept:
+            now = [followed(decision, dictionary) for decision in of_place]
+            pairs = list(zip(now, of_place, strict=True))
+            lost = {id(decision) for new, decision in pairs if new is None}
+            of_place = [new or decision for new, decision in pairs]
+        if kept := [decision for decision in _latest(of_place) if id(decision) not in lost]:
             places[place] = kept
     return places
 

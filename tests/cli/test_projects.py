@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from linker.desk.decisions.store import DecisionStore
-
 from .conftest import rows
 
 Run = Callable[..., Any]
@@ -70,17 +68,6 @@ def test_a_reviewed_table_comes_back_by_the_name_of_its_project(
     assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "ann")
 
 
-def test_a_reviewed_table_needs_no_column(of: Run, tmp_path: Path) -> None:
-    path = tmp_path / "wards.csv"
-    path.write_text("disease,found\nold,breast cancer\nnew,fever\n", "utf-8")
-    of("import", path, "--project", "wards", "--column", "found")
-    text = of("export", "--project", "wards").out.replace(",model,", ",accepted,", 1)
-    path.write_text(text, "utf-8")
-    assert of("import", path, "--project", "wards").err == "decisions read: 1; of them new: 1\n"
-    said = of("import", path, "--project", "wards", "--column", "disease").err
-    assert "does not have, on which nothing was read: 1, such as old;" in said
-
-
 def test_a_folder_of_texts_and_further_files_are_one_project(of: Run, tmp_path: Path) -> None:
     (tmp_path / "stack").mkdir()
     for name, text in (
@@ -130,10 +117,3 @@ def test_mistakes_are_told(
     result = of(*(arg.format(other=other, table=table, mixed=mixed) for arg in args))
     assert result.code == 1
     assert said in result.err
-
-
-def test_a_file_without_projects_lists_none(run: Run, trained: Path, tmp_path: Path) -> None:
-    path = tmp_path / "decisions.db"
-    DecisionStore(path).close()
-    result = run("review", "projects", "--model", trained, "--decisions", path)
-    assert (result.code, rows(result.out)) == (0, [])

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from linker.desk.decisions.store import DecisionStore
-from linker.records import Decision
 
 from .conftest import rows
 
@@ -50,42 +46,6 @@ def test_link(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     records = list(map(json.loads, run(*link, "--format", "jsonl").out.splitlines()))
     assert [record["state"] for record in records] == ["accepted", "no concept", "model"]
     assert run(*link, "--workers", 2).out == result.out
-
-
-def test_link_files_of_a_job(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
-    folder, out = tmp_path / "in", tmp_path / "out"
-    folder.mkdir()
-    (folder / "a.txt").write_text("gout\n", "utf-8")
-    job = ("link", folder, "--model", trained, "--decisions", file, "-o", out)
-    assert run(*job).code == 0
-    (written,) = out.glob("*.tsv")
-    assert [r["source"] for r in rows(written.read_text("utf-8"))] == ["decision"]
-    more = tmp_path / "more.tsv"
-    more.write_text(f"gout\t{BREAST}\n", "utf-8")
-    run("review", "import", more, "--model", trained, "--decisions", file)
-    run(*job)  # other decisions, another job
-    assert len(list(out.glob("*.tsv"))) == 2
-
-
-def test_annotate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
-    text = tmp_path / "t.txt"
-    text.write_text("She has breast cancer and ovarian cancer.\n", "utf-8")
-    result = run("annotate", text, "--model", trained, "--decisions", file)
-    assert [(r["mention"], r["concept_id"], r["source"]) for r in rows(result.out)] == [
-        ("breast cancer", OVARIAN, "decision"),
-        ("ovarian cancer", OVARIAN, ""),
-    ]
-
-
-def test_explain(run: Run, trained: Path, file: Path) -> None:
-    explain = ("explain", "Breast cancer", "--model", trained)
-    result = run(*explain, "--decisions", file)
-    assert (result.code, result.err) == (0, "")
-    _, answer, by, state, model, *_ = result.out.splitlines()
-    assert answer == f"Answer: {OVARIAN} Ovarian Neoplasms"
-    assert by.startswith(f"By a decision: {OVARIAN} was accepted by ann, 20")
-    assert state == "State: accepted"
-    assert model.endswith(f"answers: {BREAST} Breast Neoplasms")
 
 
 def test_evaluate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
@@ -190,25 +150,6 @@ def test_bad_rows(run: Run, trained: Path, tmp_path: Path) -> None:
     assert "1 decision was taken\n2 bad records were skipped\n" in result.err
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_decisions_of_another_dictionary_are_counted_once(
-    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
-) -> None:
-    monkeypatch.setattr("linker.jobs.machines.cores", lambda: 2)
-    file, text = tmp_path / "d.db", tmp_path / "m.txt"
-    said = [Decision("gout", "UMLS:C0018099"), Decision("breast cancer", OVARIAN)]
-    text.write_text("gout\nbreast cancer\n", "utf-8")
-    (tmp_path / "in").mkdir()
-    shutil.copy(text, tmp_path / "in")
-    with DecisionStore(file) as store:
-        store.add(said)
-    options = ("--model", trained, "--decisions", file, "--workers", workers)
-    for command in (("link", text), ("annotate", text), ("link", tmp_path / "in")):
-        output = ("-o", tmp_path / "out") if command[1] == tmp_path / "in" else ()
-        result = run(*command, *options, *output)
-        assert result.err.count("1 of 2 decisions are not applied") == 1
-
-
 STATES = {
     "Breast cancer": "accepted",
     "gout": "no concept",
@@ -236,7 +177,7 @@ def reviewed(run: Run, trained: Path, tmp_path: Path) -> Path:
     return decisions
 
 
-@pytest.mark.parametrize("form", ["tsv", "csv", "xlsx", "sssom"])
+@pytest.mark.parametrize("form", ["csv", "sssom"])
 def test_states_go_out_and_come_back(
     run: Run, trained: Path, reviewed: Path, tmp_path: Path, form: str
 ) -> None:
@@ -244,15 +185,7 @@ def test_states_go_out_and_come_back(
     lines, table = tmp_path / "m.txt", tmp_path / f"m.{form}"
     lines.write_text("".join(f"{mention}\n" for mention in STATES), "utf-8")
     rows = [("n", "mention"), *((str(n), mention) for n, mention in enumerate(STATES))]
-    if form == "xlsx":
-        openpyxl = pytest.importorskip("openpyxl")
-        book = openpyxl.Workbook()
-        for row in rows:
-            book.active.append(row)
-        book.save(table)
-    else:
-        sign = "," if form == "csv" else "\t"
-        table.write_text("".join(f"{sign.join(row)}\n" for row in rows), "utf-8")
+    table.write_text("".join(f"{','.join(row)}\n" for row in rows), "utf-8")
     source, how = (lines, "--format") if form == "sssom" else (table, "--column")
     named = form if form == "sssom" else "mention"
     out, copy = tmp_path / f"out.{form}", tmp_path / "copy.db"
@@ -266,13 +199,3 @@ def test_states_go_out_and_come_back(
         assert states == STATES
     again = run("review", "import", out, "--model", trained, "--decisions", copy)
     assert form == "sssom" or "0 decisions were taken, 7 were there already" in again.err
-
-
-def test_contrary_decisions_of_one_reviewer_are_counted(
-    run: Run, trained: Path, file: Path, tmp_path: Path
-) -> None:
-    more = tmp_path / "more.tsv"
-    more.write_text(f"Breast cancer\t{BREAST}\ngout\t-1\n", "utf-8")
-    decide = ("review", "import", more, "--model", trained, "--decisions", file)
-    assert "1 earlier" in run(*decide, "--reviewer", "ann").err
-    assert "earlier" not in run(*decide, "--reviewer", "ann").err

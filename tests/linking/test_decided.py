@@ -15,7 +15,7 @@ from linker.desk.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.io.outputs import DECISION
 from linker.linking.decided import Decided
-from linker.linking.decisions import Ruling, conflicts, in_force
+from linker.linking.decisions import Ruling, conflicts
 from linker.records import Decision, Part, Passage, Prediction
 from linker.text.mentions import Definitions
 
@@ -196,12 +196,6 @@ def test_rulings(
         assert Decided(decisions, linker).ruling("M", "") == Ruling()
 
 
-def test_as_many_candidates_stay_as_are_wanted_where_some_were_rejected(linker: Linker) -> None:
-    (before,) = linker.link(["breast cancer"], k=4)
-    wrong = [Decision("breast cancer", i, accepted=False) for i in ids(before)[0][1:3]]
-    assert ids(answer(linker, "breast cancer", *wrong, k=2)) == [ids(before)[0][::3]]
-
-
 def test_a_dispute_behind_the_nearest_decisions_hides_none_of_the_others(linker: Linker) -> None:
     decisions = [
         Decision("A-T", A, accepted=False, scope="7"),
@@ -333,19 +327,3 @@ def test_a_decision_is_on_all_words_of_a_mention(linker: Linker) -> None:
     assert [(part.text, part.best and part.best.concept_id) for part in answered.parts] == [
         ("sporadic breast cancer", OVARIAN)
     ]
-
-
-def test_the_command_and_the_service_see_the_same_conflicts(linker: Linker, tmp_path: Path) -> None:
-    """One form of mentions, and one rule of what is in force, tell both, in a model's own ids."""
-    said = [
-        Decision("ataxia telangiectasia (AT)", BREAST, reviewer="ann"),
-        Decision("Ataxia telangiectasia", ATAXIA, reviewer="bob"),
-        Decision("A-T (ataxia)", BREAST, scope="7", reviewer="ann"),
-        Decision("A-T", ATAXIA, scope="7", reviewer="bob"),
-        Decision("short", "OMIM:100800", reviewer="ann"),  # one concept by two ids
-        Decision("short", "MESH:D000130", reviewer="bob"),
-    ]
-    with DecisionStore(tmp_path / "d.db") as store:
-        added = store.add(said)
-        of_command = conflicts(in_force(store.list(), linker.dictionary))
-        assert conflicts(Decided.checked(store, linker).places) == of_command == [added[:2]]

@@ -184,7 +184,7 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
             f"has the predicate {shorten(decision.predicate)}; expected one of {expected}, "
             "and an accepted concept"
         )
-    elif _NO_TEXT.search("".join(str(value) for value in (*asdict(decision).values(), *settles))):
+    elif _NO_TEXT.search("".join([*(str(getattr(decision, of)) for of in _COLUMNS), *settles])):
         problem = "holds what is no text"
     if problem:
         raise LinkerError(f"the mention {shorten(ascii(mention))} of a decision {problem}")

@@ -83,24 +83,21 @@ export class Filters {
   }
 
   /** Whether a row is still one of the filter, as far as decisions and remarks change that. */
-  isWanted({ state, bulk, flag, differs }) {
+  isWanted({ state, bulk, flag }) {
     const decided = isDecided(state);
     const wanted = {
       undecided: !decided,
       decided,
       "in-bulk": bulk,
-      differs,
       flagged: flag,
       disputed: state === "disputed",
     };
     return wanted[this.value.show] ?? true;
   }
 
-  /** Offer what a project has: its types, and what differs from its file, where that has ids. */
-  offer({ types, has_ids: hasIds }) {
-    const { type: field, show } = this.form.elements;
-    const differs = show.querySelector("[value=differs]");
-    differs.hidden = differs.disabled = !hasIds && show.value !== "differs";
+  /** Offer the types that a project has. */
+  offer({ types }) {
+    const { type: field } = this.form.elements;
     const offered = [...field.options].map(({ value }) => value);
     for (const type of types) if (!offered.includes(type)) field.add(new Option(type, type));
     field.closest("label").hidden = types.length < 2 && !field.value;

@@ -12,10 +12,10 @@ const CELLS = 12; // columns of a row that are not
 export class Groups {
   /** `address` is that of the project; `changed` is called with the answer to a remark, `act` with
    * what changes the project, which it does in its turn, `openDocument` with the number of a
-   * document and a group's key, `about` with a concept's id.
+   * document and a group's key.
    */
-  constructor({ address, changed, act, openDocument, about }) {
-    Object.assign(this, { address, changed, act, openDocument, about });
+  constructor({ address, changed, act, openDocument }) {
+    Object.assign(this, { address, changed, act, openDocument });
     Object.assign(this, { known: new Map(), items: new Map(), entry: null });
     this.noted = { key: null, note: "" }; // of which row the note is, and which the service has
     byId("note").addEventListener("change", () => this.keepNote());
@@ -39,12 +39,12 @@ export class Groups {
     else for (const { key } of rows) this.known.delete(key);
   }
 
-  entryOf({ row, prediction, places, file }) {
+  entryOf({ row, prediction, places }) {
     const { document_id: id, document: number } = places[0];
     // its first place goes to a row of its own where somebody decides in that document alone
     if (!this.items.has(row.key) || this.items.get(row.key).number !== (number || undefined))
       this.items.set(row.key, this.itemOf(row, id, number));
-    return { item: this.items.get(row.key), prediction, row, places, file };
+    return { item: this.items.get(row.key), prediction, row, places };
   }
 
   /** What a group is of, as sessions have it; a document's text is read when it is needed. */
@@ -63,7 +63,6 @@ export class Groups {
   show(entry) {
     this.entry = entry;
     byId("remarks").hidden = !entry;
-    fill(byId("file-says"), entry?.file.map((said) => this.saidOf(said, entry.row.count)));
     fill(byId("places"), entry && this.placesOf(entry));
     if (!entry) return this.select(null);
     byId("flag").setAttribute("aria-pressed", entry.row.flag);
@@ -86,20 +85,6 @@ export class Groups {
   /** Whether somebody is at the note: what comes late selects no other row meanwhile. */
   get isNoting() {
     return document.activeElement === byId("note");
-  }
-
-  /** What the file says of mentions, and of how many where others are beside them. */
-  saidOf({ parts, differs, count: number }, all) {
-    const concept = ({ concept_id: id, name }) => [
-      name && [button(name, () => this.about(id), { class: "name", title: "Show this concept" }), " "],
-      make("code", id),
-    ];
-    const joined = (items, word) => items.flatMap((item, place) => [place > 0 && ` ${word} `, item]);
-    const part = (concepts) => joined(concepts.map(concept), "with");
-    const ids = parts.length ? joined(parts.map(part), "and") : "no concept";
-    const times = number < all && ` (×${count(number)})`;
-    if (differs) return make("p", make("span.signs", "≠ "), "The file says ", ids, times);
-    return make("p.note", "The file says the same: ", ids, times);
   }
 
   placesOf({ row, places }) {

@@ -118,7 +118,7 @@ function compared({ decisions, held_out: heldOut, old, new: found, better, worse
   const header = ["Model", "Right", "Share, with its 95% interval"];
   return [
     make("p", { role: "status" }, `A new model has learnt ${plural(decisions, "decision")}.`),
-    heldOut && table("table", header, [row("present", old), row("new", found)]),
+    heldOut && table("table", header, [row("without them", old), row("new", found)]),
     make("p.note", heldOut
       ? `Of decisions that neither had learnt ${better} became right, and ${worse} wrong.`
       : "These are too few to measure what that is worth."),

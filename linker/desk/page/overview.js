@@ -12,10 +12,8 @@ export function show(summary) {
   Object.assign(byId("project-name"), { textContent: name, title: name });
   Object.assign(byId("progress"), { max: Math.max(mentions, 1), value: decided });
   const accuracy = summary.expected_accuracy_of_rest;
-  const { decided_elsewhere: elsewhere } = summary;
-  const so = elsewhere ? ` (${count(elsewhere)} elsewhere)` : "";
   const rest = accuracy === null ? "" : `; of the rest some ${percent(accuracy)} right`;
-  const words = `${count(decided)} of ${count(mentions)} decided${so}${rest}`;
+  const words = `${count(decided)} of ${count(mentions)} decided${rest}`;
   byId("progress-words").textContent = words;
   byId("linking-words").textContent = linked < 1 ? `Being linked: ${percent(linked)}` : "";
   byId("problem-words").textContent = problem ? sentence(problem) : "";

@@ -235,7 +235,7 @@ function rowElement(row, place) {
   const who = row.reviewers.join(", ");
   const by = who && ` · ${who}`;
   const sure = row.confidence === null ? "" : percent(row.confidence);
-  const signs = [row.differs && "≠", row.flag && "⚑", row.note && "✎"].filter(Boolean).join(" ");
+  const signs = [row.flag && "⚑", row.note && "✎"].filter(Boolean).join(" ");
   const label = [
     row.mention,
     row.count > 1 && plural(row.count, "time"),
@@ -243,7 +243,6 @@ function rowElement(row, place) {
     names,
     LOOKS[seen] + kind + (who && ` by ${who}`),
     sure,
-    row.differs && "differs from the file",
     row.flag && "flagged",
     row.note && "with a note",
   ];

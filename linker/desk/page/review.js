@@ -43,7 +43,6 @@ const panel = new Panel({
 const groups = new Groups({
   ...{ address, changed, openDocument },
   act: (action) => steps.act(action),
-  about: (id) => panel.about(id),
 });
 const documents = new DocumentView({
   ...{ address, who, select: chosen, changed: marked, show: showChosen },

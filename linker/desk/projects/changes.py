@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from linker.desk.decisions import store as decisions
@@ -13,7 +14,6 @@ from linker.desk.projects import store as rows
 from linker.desk.projects.filters import Filter, Row
 from linker.desk.projects.queue import Queue, Remark, RemarkKind
 from linker.desk.projects.store import Missing, Origin, Taken
-from linker.dictionary import Dictionary
 from linker.errors import LinkerError, shorten
 from linker.records import Decision
 
@@ -50,27 +50,20 @@ class Remarked(marks.Outdated):
 def decision_on(
     queue: Queue,
     key: str,
-    concept_id: str | None,
-    *,
-    dictionary: Dictionary,
-    origin: Origin,
+    said: Decision,
     here: bool = False,
     document: int | None = None,
     as_written: bool = False,
-    **said: Any,
 ) -> Decision:
     """What somebody says of the mentions of a row, as a decision.
 
     Args:
         queue: of the project.
         key: of the row.
-        concept_id: None for no concept.
-        dictionary: that has it.
-        origin: of the answer that was shown.
+        said: the decision, without its mention and scope.
         here: whether it holds in one document only; of a table, everywhere.
         document: the number of that; None: the first one of the row.
         as_written: whether it is on the short form itself, in this document only.
-        said: further fields of the decision.
 
     Raises:
         Missing: there is no such row or document.
@@ -82,8 +75,7 @@ def decision_on(
         if document and not scope:
             raise Missing(f"there is no document {document} in the project")
     text = row.mention if as_written else row.text
-    said |= {"scope": scope, "model": origin.model, "release": origin.release}
-    return identified(Decision(text, concept_id or "", **said), dictionary)
+    return identified(replace(said, mention=text, scope=scope), queue.dictionary)
 
 
 def words_of(decisions: Sequence[Decision]) -> str:
@@ -126,7 +118,13 @@ def acceptance(
     for row in there:
         places.setdefault((row.form, row.scope), row)
     made = [Decision(r.text, r.ids, scope=r.scope, **about) for r in places.values()]
-    return queue.acceptable_figures(wanted), made
+    sure = ((row.count, row.confidence) for row in there if row.confidence is not None)
+    figures = {
+        "groups": len(there),
+        "mentions": sum(row.count for row in there),
+        "expected_wrong": round(sum(count * (1 - confidence) for count, confidence in sure), 2),
+    }
+    return figures, made
 
 
 def remark(store: DecisionStore, step: Step, new: Remark, before: str | None = None) -> None:

@@ -19,7 +19,6 @@ Show = Literal[
     "no-concept",
     "flagged",
     "disputed",
-    "differs",
     "not-linked",
 ]
 
@@ -44,8 +43,6 @@ class Row:
     count: int  # of mentions
     documents: int  # of documents that have one
     assertions: str | None  # what texts say of some that is not "present", with commas
-    gold: str  # the ids that the file gives to some, as a list of JSON
-    has_gold: bool
     is_linked: bool  # whether it has an answer of the model
     model_confidence: float | None  # on average
     state: str  # "not linked", or one of `linker.records.State`
@@ -55,7 +52,6 @@ class Row:
     reviewers: str = "[]"  # whose decisions count, as JSON
     predicate: str = ""  # what the concept is to the mention
     is_in_bulk: bool = False  # whether nobody looked at the answer that was accepted
-    is_elsewhere: bool = False  # whether all that accept it were made outside the project
 
     @property
     def text(self) -> str:
@@ -102,7 +98,6 @@ _SHOWN: dict[Show, str] = {
     "no-concept": "confidence IS NULL AND state <> 'accepted'",
     "flagged": IS_FLAGGED,
     "disputed": "state = 'disputed'",
-    "differs": "differs(gold, ids)",
 }
 _IS_SURE = "(coalesce(confidence, -1) >= :{} AND assertions IS NULL)"
 _IS_OF_TYPE = "EXISTS (SELECT 1 FROM rows WHERE type = :type AND state <> 'not linked')"
@@ -118,7 +113,7 @@ CREATE INDEX temp.rows_of_head ON rows (head, apart);
 CREATE INDEX temp.rows_by_form ON rows (form);
 CREATE INDEX temp.rows_by_written ON rows (written);
 CREATE INDEX temp.rows_by_state ON rows (
-    state, type, reviewers, is_elsewhere, has_gold, count, confidence
+    state, type, reviewers, count, confidence
 );
 """
 

@@ -59,21 +59,28 @@ class Stored:
     type: str | None = None  # of the mentions that a new project links
 
 
-def reviewed_in(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Reviewed | None:
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Who takes files, and with which model."""
+
+    linker: Linker
+    origin: Origin  # of its answers
+    reviewer: str  # who decided what names nobody
+
+
+def reviewed_in(file: Content, session: Session) -> Reviewed | None:
     """What is decided in a file that linker wrote; None for another one.
 
     Args:
         file: a table with what people decided, or mappings; or any other file.
-        linker: whose dictionary has their concepts.
-        reviewer: who decided what names nobody.
-        origin: of what names none.
+        session: who reads it.
 
     Raises:
         LinkerError: most of its decisions are not on the mentions beside which they stand; or it
             is a table of linker from which the decisions were removed, or a log.
     """
     if file.kind == "table" and (exchange.recognises(file.header) or are_mappings(file.header)):
-        return _read(file, linker, reviewer, origin)
+        return _read(file, session)
     if {*exchange.HISTORY} <= {*file.header}:
         raise LinkerError(
             f"{file.name}: is the log of what was done, from which nothing is read; "
@@ -87,7 +94,7 @@ def reviewed_in(file: Content, linker: Linker, reviewer: str, origin: Origin) ->
     return None
 
 
-def _read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Reviewed:
+def _read(file: Content, session: Session) -> Reviewed:
     """Read decisions, as `linker review import` does, and flags and notes."""
     problems: list[InputError] = []
     upload = OpenFile(io.BytesIO(file.content), file.name or "upload")
@@ -96,10 +103,11 @@ def _read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Revie
     said = exchange.read(
         text,
         on_error=problems.append,
-        check=partial(identified, dictionary=linker.dictionary),
+        check=partial(identified, dictionary=session.linker.dictionary),
         column=None if is_usual else file.column,
-        reviewer=reviewer,
+        reviewer=session.reviewer,
     )
+    origin = session.origin
     decisions = [
         replace(d, model=d.model or origin.model, release=d.release or origin.release) for d in said
     ]
@@ -135,12 +143,9 @@ def create(
     store: DecisionStore,
     file: Content,
     said: Reviewed | None,
-    *,
+    session: Session,
     name: str,
     kind: str | None,
-    linker: Linker,
-    reviewer: str,
-    origin: Origin,
 ) -> Stored:
     """Make a project of a file, with what is decided in it.
 
@@ -148,20 +153,19 @@ def create(
         store: the file of decisions.
         file: what was read.
         said: see `reviewed_in`.
+        session: who does it.
         name: of the project.
         kind: the type of the mentions to link; empty: all; None: see `linking.type_for`.
-        linker: the model.
-        reviewer: who does it.
-        origin: of the answers that are to come.
 
     Raises:
         Taken: there is a project of this name.
     """
-    kind, notes = linking.type_for(file, linker, kind)
+    kind, notes = linking.type_for(file, session.linker, kind)
     with store.reading() as connection:
         file, further = _with_free_id(connection, file)
-    number = rows.create(store, name, file, kind, reviewer, origin)
-    return _keep(store, number, file, said, reviewer, [*notes, *further], kind)
+    number = rows.create(store, name, file, kind, session.reviewer, session.origin)
+    stored = _keep(store, number, file, said, session.reviewer, [*notes, *further])
+    return replace(stored, type=kind)
 
 
 def add(
@@ -268,13 +272,12 @@ def _keep(
     said: Reviewed | None,
     reviewer: str,
     notes: Sequence[str],
-    kind: str | None = None,
 ) -> Stored:
     """Store what is new of what people said in a file, as a step: decisions that the store never
     had, and flags and notes that the project never had, so that a file may be read again."""
     notes = [*file.notes, *notes]
     if said is None:
-        return Stored(number, notes, None, kind)
+        return Stored(number, notes, None)
     step = Step(f"read {file.name or 'a file'}", reviewer, number)
     with _STORING:
         added = exchange.add_new(store, said.decisions, step)
@@ -292,4 +295,4 @@ def _keep(
         f"{''.join(said.problems[:1])}": said.problems,
     }
     notes += [sentence for sentence, is_so in sentences.items() if is_so]
-    return Stored(number, notes, len(added), kind)
+    return Stored(number, notes, len(added))

@@ -46,14 +46,6 @@ _STEPS = PARTS + 2  # the candidates, each part, and all
 _SHOWN = 5  # candidates of a mention that is measured
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """A mention with what people decided, and the number of the decision."""
-
-    mention: Mention
-    number: int
-
-
 def figures_of(right: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
     """How many decisions that neither has learnt an old and a new model answer rightly, with the
     shares and their intervals of 95%.
@@ -73,7 +65,7 @@ def figures_of(right: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
     return figures | {"better": right.count((False, True)), "worse": right.count((True, False))}
 
 
-def lessons_of(decisions: Iterable[Decision], linker: Linker) -> list[Lesson]:
+def lessons_of(decisions: Iterable[Decision], linker: Linker) -> list[Mention]:
     """What decisions teach a model, in their order, with the ids that its dictionary has now.
 
     That is what `linker.desk.decisions.exchange.taught` says of those in force.
@@ -83,11 +75,8 @@ def lessons_of(decisions: Iterable[Decision], linker: Linker) -> list[Lesson]:
         linker: the model.
     """
     places = in_force(decisions, linker.dictionary)
-    lessons = (
-        Lesson(Mention(d.mention, gold=parse_gold(d.concept_id or "-1")), d.id or 0)
-        for d in taught(places.values())
-    )
-    return sorted(lessons, key=lambda lesson: lesson.number)
+    lessons = sorted(taught(places.values()), key=lambda decision: decision.id or 0)
+    return [Mention(d.mention, gold=parse_gold(d.concept_id or "-1")) for d in lessons]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +130,15 @@ class Learner:
 
     Args:
         base: the model, which has learnt none of the decisions.
-        lessons: the decisions that hold everywhere, one at least.
+        lessons: the mentions with what was decided everywhere, one at least.
         decided: documents with decisions that hold in them alone; see `Reviewed`.
     """
 
     def __init__(
-        self, base: Linker, lessons: Sequence[Lesson], decided: Sequence[Document] = ()
+        self, base: Linker, lessons: Sequence[Mention], decided: Sequence[Document] = ()
     ) -> None:
         self._base, self._lessons = base, lessons
-        self._lists = fit_ranker.judged(base, [lesson.mention for lesson in lessons])
+        self._lists = fit_ranker.judged(base, lessons)
         has_gold = any(m.gold is not None for document in decided for m in document.mentions)
         self._others = [fit_ranker.judged(base, decided)] if has_gold else []
 
@@ -158,7 +147,7 @@ class Learner:
         numbers = np.flatnonzero(is_taken)
         if not len(numbers):
             return self._base
-        mentions = [self._lessons[number].mention for number in numbers.tolist()]
+        mentions = [self._lessons[number] for number in numbers.tolist()]
         linker, _ = update(self._base, mentions=mentions)
         if len(numbers) < fit_ranker.FEWEST or linker.ranker is None:
             return linker
@@ -169,11 +158,10 @@ class Learner:
         facts = {"fitted_to": f"{len(numbers):,} decisions, and before that {known}"}
         return linker.with_ranker(replace(ranker, provenance=facts))
 
-    def compared(self, known: int, say: Callable[[int], None]) -> dict[str, Any]:
-        """Measure the model in use and a new one on decisions that neither has learnt.
+    def compared(self, say: Callable[[int], None]) -> dict[str, Any]:
+        """Measure the base and a new model on decisions that neither has learnt.
 
         Args:
-            known: the model in use has learnt the decisions up to this number; 0: none.
             say: is told the number of each part, from 0, before it is worked on.
         """
         pairs = list[tuple[bool, bool]]()
@@ -182,9 +170,8 @@ class Learner:
             say(part)
             held_out = range(part * count // PARTS, (part + 1) * count // PARTS)
             rest = [number not in held_out for number in range(count)]
-            before = [r and of.number <= known for r, of in zip(rest, self._lessons, strict=True)]
-            asked = [self._lessons[number].mention for number in held_out]
-            models = self.learnt(before), self.learnt(rest)
+            asked = [self._lessons[number] for number in held_out]
+            models = self._base, self.learnt(rest)
             old, new = (protocols.strict(model, asked, _SHOWN) for model in models)
             pairs += [(a.rank == 1, b.rank == 1) for a, b in zip(old, new, strict=True)]
         return figures_of(pairs)
@@ -192,8 +179,7 @@ class Learner:
 
 def learn(
     base: Linker,
-    lessons: Sequence[Lesson],
-    known: int,
+    lessons: Sequence[Mention],
     report: Callable[[Activity], None],
     reviewed: Reviewed | None = None,
 ) -> tuple[Linker, dict[str, Any]]:
@@ -202,7 +188,6 @@ def learn(
     Args:
         base: the model, which has learnt none of them.
         lessons: the decisions.
-        known: the model in use has learnt those up to this number; 0: none.
         report: is called with what begins, and how far it is.
         reviewed: documents of projects.
 
@@ -227,7 +212,7 @@ def learn(
     comparison: dict[str, Any] = {}
     if len(lessons) >= FEWEST:
         comparison = learner.compared(
-            known, lambda part: say(1 + part, f"measuring part {part + 1} of {PARTS}")
+            lambda part: say(1 + part, f"measuring part {part + 1} of {PARTS}")
         )
     say(1 + PARTS, f"learning {len(lessons):,} decisions")
     linker = learner.learnt([True] * len(lessons))

@@ -23,14 +23,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from linker import matching
 from linker.desk.decisions.store import DecisionStore
 from linker.desk.projects import filters, linking
 from linker.desk.projects import store as rows
 from linker.desk.projects.filters import DECIDED, ORDERS, Filter, Row, Sort
-from linker.desk.projects.store import GOLD, Missing, Project
+from linker.desk.projects.store import Missing, Project
+from linker.dictionary import Dictionary
 from linker.dictionary.hierarchy import selected
-from linker.ids import join_ids, part_ids, split_ids
+from linker.ids import join_ids, part_ids
 from linker.io.outputs import joined_ids
 from linker.linking.decided import Decided
 from linker.linking.decisions import Place, Ruling, predicate_in, ruled
@@ -74,21 +74,21 @@ INSERT INTO rows SELECT
     text, expanded, min(iif(m.document > 0, m.document * 4294967296 + place, m.id)), m.id,
     coalesce(m.document, 0), place, count(*), count(DISTINCT m.document),
     group_concat(DISTINCT nullif(assertion, 'present')),
-    json_group_array(gold) FILTER (WHERE gold <> ''), total(gold <> '') > 0,
     answer > 0, avg(confidence), iif(answer > 0, 'model', 'not linked'),
-    coalesce(ids, ''), coalesce(shown, '[null]'), avg(confidence), '[]', '', 0, 0
+    coalesce(ids, ''), coalesce(shown, '[null]'), avg(confidence), '[]', '', 0
 FROM members JOIN mentions m ON m.id = mention LEFT JOIN answers a ON a.id = answer
 LEFT JOIN documents d ON d.project = m.project AND d.number = apart
 WHERE head IN {_HEADS} GROUP BY head, apart
 """
-_PUT = f"REPLACE INTO rows VALUES ({', '.join('?' * len(fields(Row)))})"
-_VALUES = operator.attrgetter(*(field.name for field in fields(Row)))
+_RULED = "state", "ids", "answers", "confidence", "reviewers", "predicate", "is_in_bulk"
+_PUT = f"UPDATE rows SET {', '.join(f'{name} = ?' for name in _RULED)} WHERE key = ?"
+_VALUES = operator.attrgetter(*_RULED, "key")
 _REST = "state IN ('model', 'rejected', 'open') AND confidence IS NOT NULL"
 _WRONG = f"total(iif({_REST}, count * (1 - confidence), 0))"
 _SUMMARY = """
-SELECT state, type, reviewers, is_elsewhere, has_gold, count(*), sum(count),
+SELECT state, type, reviewers, count(*), sum(count),
     total(iif(confidence IS NULL, 0, count)), total(count * (1 - confidence))
-FROM rows GROUP BY state, type, reviewers, is_elsewhere, has_gold
+FROM rows GROUP BY state, type, reviewers
 """
 _SHOWN = (
     *("key", "mention", "type", "count", "documents", "state", "confidence", "assertion"),
@@ -124,11 +124,9 @@ class Queue:
         self.connection.execute("PRAGMA temp_store = MEMORY")
         for statement in filters.TABLES.split(";"):
             self.connection.execute(statement)
-        self._agrees = functools.cache(self._agrees_with)
         for name, count, function in (
             ("fold", 1, filters.fold),
             ("holds", 4, filters.holds),
-            ("differs", 2, self._differs),
             ("are_there", 1, functools.cache(self._are_there)),
             ("is_linked", 1, lambda kind: linking.is_linked(self.project, kind)),
         ):
@@ -187,11 +185,9 @@ class Queue:
             _ADD_ROWS,
         ):
             self.connection.execute(statement, of)
-        steps = "SELECT id FROM steps WHERE project = ?"
-        own = {step for (step,) in self.connection.execute(steps, [self._number])}
         where = "(apart > 0 OR form IN (SELECT form FROM decisions))"
         judged = self._rows(f"SELECT * FROM rows WHERE head IN {_HEADS} AND {where}", of)
-        changed = [_VALUES(row) for row in judged if self._apply(decided, row, own)]
+        changed = [_VALUES(row) for row in judged if self._apply(decided, row)]
         self.connection.executemany(_PUT, changed)
 
     def _rows(self, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> list[Row]:
@@ -199,13 +195,12 @@ class Queue:
 
     # what decisions say
 
-    def _apply(self, decided: Decided, row: Row, own: set[int]) -> bool:
+    def _apply(self, decided: Decided, row: Row) -> bool:
         """Write into a row what decisions make of it; whether they make something.
 
         Args:
             decided: the decisions.
             row: as the model has it.
-            own: the steps of the project.
         """
         ruling = _ruling(decided, row)
         if not ruling.by:
@@ -237,7 +232,6 @@ class Queue:
         names = dict.fromkeys(filter(None, (d.reviewer for d in ruling.by)))
         row.reviewers, row.predicate = json.dumps([*names]), predicate_in(ruling.by) or ""
         row.is_in_bulk = ruling.is_in_bulk
-        row.is_elsewhere = own.isdisjoint(d.step or 0 for d in ruling.by if d.accepted)
         return True
 
     def prediction(self, row: Row, *, plain: bool = False) -> Prediction:
@@ -263,36 +257,13 @@ class Queue:
 
     def _are_there(self, ids: str) -> bool:
         """Whether all parts of an answer have a concept that the dictionary has."""
-        rows = self._linker.dictionary.rows
+        rows = self.dictionary.rows
         return all(i and rows(i) for i in part_ids(ids))
-
-    # what the file says
-
-    def _differs(self, golds: str, ids: str) -> bool:
-        """Whether the file gives one of the mentions of a row another id than its answer."""
-        return not all(self._agrees(gold, ids) for gold in json.loads(golds))
-
-    def _agrees_with(self, gold: str, ids: str) -> bool:
-        """Whether the ids of an answer are those that the file gives."""
-        resolve = self._linker.dictionary.resolve
-        return matching.strict_rank(split_ids(ids), GOLD.validate_json(gold), resolve) is not None
-
-    def gold_of(self, row: Row) -> list[dict[str, Any]]:
-        """What the file says of mentions of a row: of each part its ids, with their names."""
-        golds = Counter(json.loads(row.gold)).most_common()
-        return [
-            {
-                "count": count,
-                "differs": not self._agrees(gold, row.ids),
-                "parts": [list(map(self._named, of.ids)) for of in GOLD.validate_json(gold)],
-            }
-            for gold, count in golds
-        ]
 
     def _named(self, identifier: str) -> dict[str, Any]:
         """A concept as it is shown; without a name where the dictionary does not have it."""
-        rows_of = self._linker.dictionary.rows(identifier)
-        name = self._linker.dictionary.preferred_name(rows_of[0]) if len(rows_of) else ""
+        rows_of = self.dictionary.rows(identifier)
+        name = self.dictionary.preferred_name(rows_of[0]) if len(rows_of) else ""
         return {"concept_id": identifier, "name": name}
 
     # asking
@@ -383,7 +354,7 @@ class Queue:
         """The parameters of the queries of a filter; `is_under` becomes the one for its concept."""
         values = {field.name: getattr(wanted, field.name) for field in fields(Filter)}
         if wanted.under:
-            dictionary = self._linker.dictionary
+            dictionary = self.dictionary
             every = np.ones(len(dictionary), bool)
             under = selected(dictionary, [Selection(under=(wanted.under,))], every)
 
@@ -403,6 +374,11 @@ class Queue:
         )
 
     @property
+    def dictionary(self) -> Dictionary:
+        """The dictionary of the model."""
+        return self._linker.dictionary
+
+    @property
     def types(self) -> list[str]:
         """The types of mentions."""
         return sorted({kind for _, kind, *_ in self.connection.execute(_SUMMARY)} - {""})
@@ -410,13 +386,12 @@ class Queue:
     def summary(self) -> dict[str, Any]:
         """The figures of the project."""
         groups, states, reviewers = Counter[str](), Counter[str](), set[str]()
-        elsewhere, known, wrong = 0, 0.0, 0.0
+        known, wrong = 0.0, 0.0
         found = self.connection.execute(_SUMMARY).fetchall()
-        for state, _, names, is_elsewhere, _, rows_of, count, answered, expected in found:
+        for state, _, names, rows_of, count, answered, expected in found:
             groups[state] += rows_of
             states[state] += count
             reviewers.update(json.loads(names))
-            elsewhere += count if is_elsewhere and state in DECIDED else 0
             if state in ("model", "rejected", "open"):
                 known, wrong = known + answered, wrong + expected
         unlinked = states.pop("not linked", 0)
@@ -428,12 +403,10 @@ class Queue:
             "groups": groups.total() - groups["not linked"],
             "states": {**states, **({"not linked": unlinked} if unlinked else {})},
             "decided": sum(states[state] for state in DECIDED),
-            "decided_elsewhere": elsewhere,
             "expected_wrong_of_rest": round(wrong, 2),
             "expected_accuracy_of_rest": round(1 - wrong / known, 4) if known else None,
             "types": sorted({kind for _, kind, *_ in found} - {""}),
             "documents": ask(documents, [self._number]).fetchone()[0],
-            "has_ids": any(row[4] for row in found),
             "reviewers": sorted(reviewers),
             "disagreements": groups["disputed"],
             "flagged": ask(flagged, {"flags": self._flags}).fetchone()[0],
@@ -451,7 +424,6 @@ class Queue:
         return {
             "row": self.to_dict(row),
             "prediction": self.prediction(row).to_dict() if is_linked else None,
-            "file": self.gold_of(row),
             "places": list(self._places(row)),
             "remarks": {k: value for (form, k), value in self.remarks.items() if form == row.form},
         }
@@ -495,7 +467,6 @@ class Queue:
             "answers": json.loads(row.answers),
             "flag": bool(self.remarks.get((row.form, "flag"))),
             "note": self.remarks.get((row.form, "note"), ""),
-            "differs": row.state != "not linked" and self._differs(row.gold, row.ids),
             "reviewers": json.loads(row.reviewers),
             "bulk": bool(row.is_in_bulk),
             "first": first,

@@ -150,8 +150,6 @@ def read(
     encoding: str | None,
     most: int,
     known: Sequence[str] = (),
-    *,
-    is_list: bool = False,
 ) -> Content:
     """Read the mentions or documents of a file.
 
@@ -162,7 +160,6 @@ def read(
         most: bytes of the longest content.
         known: the columns with the mentions of a project, of which a table that linker wrote has
             one, where none is named.
-        is_list: whether each line of a text without tabs is a name, whatever it looks like.
 
     Raises:
         ColumnNeeded: it is a table, and nobody knows which column holds the mentions.
@@ -174,13 +171,13 @@ def read(
     if table and not (column is None and file.has_ids):
         read = _of_table(file, table, column, about, known)
     else:
-        read = _of_items(file, about, is_list)
+        read = _of_items(file, about)
     return replace(read, packed=zlib.compress(content))
 
 
-def _of_items(known: Opened, about: tuple[str, bytes], is_list: bool) -> Content:
+def _of_items(known: Opened, about: tuple[str, bytes]) -> Content:
     """What is in a content that is no table."""
-    if known.kind == "txt" and not is_list and _is_prose(known.file):
+    if known.kind == "txt" and _is_prose(known.file):
         documents = tuple(mention_files.read_texts(known.file))
         return Content(*about, "documents", "txt", known.encoding, documents=documents)
     items = list(readers.read(known.file, known.kind))

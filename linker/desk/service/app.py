@@ -31,7 +31,6 @@ from linker.desk.service import (
     projects,
     reconciliation,
     reviewing,
-    uploads,
 )
 from linker.desk.service.errors import Failure
 from linker.desk.service.gate import PUBLIC, Gate
@@ -88,10 +87,8 @@ def create(service: Service, rooms: Iterable[ModuleType] = ()) -> FastAPI:
     app.state.service, app.state.workbench = service, workbench
     if workbench:
         for room in (projects, reviewing, learning):
-            app.include_router(room.router(service, workbench))
-    for room in (uploads, decisions):
-        app.include_router(room.router(service))
-    for room in (linking, fhir, reconciliation, *rooms):
+            app.include_router(room.routes)
+    for room in (linking, decisions, fhir, reconciliation, *rooms):
         app.include_router(room.routes)
     app.include_router(routes)
     app.mount("/swagger", StaticFiles(directory=_SWAGGER), name="swagger")

@@ -2,8 +2,8 @@
 
 A training is `linker review learn` in a process of its own, which writes MODEL.next. A person
 takes that model: it gets the place of MODEL. The model that has learnt no decision stays as
-MODEL.before, from which every training starts; MODEL.learning.json says up to which decision models
-have learnt.
+MODEL.before, from which every training starts; MODEL.learning.json has the checksums of models that
+have learnt decisions.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import shutil
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI, Request
 
 from linker.desk.decisions.exchange import taught
 from linker.desk.service.errors import ERRORS, Failure
 from linker.desk.service.reviewing import Reviewed
 from linker.desk.service.state import Service, aside
-from linker.desk.service.workbench import Workbench
+from linker.desk.service.workbench import Desk, Workbench
 from linker.errors import LinkerError
 from linker.io import files, persistence, replacing
 from linker.jobs.linking import model_hash
@@ -35,43 +35,49 @@ _NONE = {"state": "none"}
 State = dict[str, Any]
 
 
-def router(service: Service, workbench: Workbench) -> APIRouter:
-    """The routes of learning."""
-    training = Training(service, workbench)
+@contextlib.asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    app.state.training = Training(app.state.service, app.state.workbench)
+    yield
+    await app.state.training.cancel()
 
-    @contextlib.asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
-        await training.cancel()
 
-    routes = APIRouter(prefix="/training", tags=["learning"], responses=ERRORS, lifespan=lifespan)
+def _training(request: Request) -> Training:
+    training: Training = request.app.state.training
+    return training
 
-    @routes.get("")
-    async def state() -> State:
-        """How the training stands, and how many decisions there are to learn."""
-        decided = await workbench.decided()
-        count = await aside(decided.places, lambda: len(taught(decided.places.values())))
-        return {**training.state, "learnable": count}
 
-    @routes.post("", status_code=201)
-    async def start(body: Reviewed) -> State:
-        """Let the model learn the decisions in force, beside the one that answers."""
-        await asyncio.shield(training.start(body.reviewer))  # also where the client leaves
-        return await state()
+routes = APIRouter(prefix="/training", tags=["learning"], responses=ERRORS, lifespan=_lifespan)
+_Present = Annotated["Training", Depends(_training)]
 
-    @routes.delete("")
-    async def cancel() -> State:
-        """End the training, or forget what it made."""
-        await asyncio.shield(training.cancel())
-        return await state()
 
-    @routes.post("/take")
-    async def take() -> State:
-        """Answer with the new model from now on."""
-        await asyncio.shield(training.take())
-        return await state()
+@routes.get("")
+async def state(training: _Present, desk: Desk) -> State:
+    """How the training stands, and how many decisions there are to learn."""
+    decided = await desk.decided()
+    count = await aside(decided.places, lambda: len(taught(decided.places.values())))
+    return {**training.state, "learnable": count}
 
-    return routes
+
+@routes.post("", status_code=201)
+async def start(training: _Present, desk: Desk, body: Reviewed) -> State:
+    """Let the model learn the decisions in force, beside the one that answers."""
+    await asyncio.shield(training.start(body.reviewer))  # also where the client leaves
+    return await state(training, desk)
+
+
+@routes.delete("")
+async def cancel(training: _Present, desk: Desk) -> State:
+    """End the training, or forget what it made."""
+    await asyncio.shield(training.cancel())
+    return await state(training, desk)
+
+
+@routes.post("/take")
+async def take(training: _Present, desk: Desk) -> State:
+    """Answer with the new model from now on."""
+    await asyncio.shield(training.take())
+    return await state(training, desk)
 
 
 class Training:
@@ -104,12 +110,12 @@ class Training:
                 who = self.state["reviewer"] or "somebody"
                 raise Failure(409, f"the training that {who} started goes on; wait, or cancel it")
             try:
-                base, last = await asyncio.to_thread(self._base)
+                base = await asyncio.to_thread(self._base)
             except LinkerError as error:
                 raise Failure(409, str(error)) from None
             command = [sys.executable, "-m", "linker.cli", "review", "learn", "--format", "json"]
             command += ["--decisions", str(self._workbench.store.path), "--model", str(base)]
-            command += ["--known", str(last), "-o", str(self._next)]
+            command += ["-o", str(self._next)]
             begun = {"what": "loading the model", "share": 0.0, "reviewer": reviewer}
             self.state = {"state": "running", **begun}
             self._running = asyncio.create_task(self._run(command))
@@ -178,24 +184,24 @@ class Training:
         """Exchange the new model and the one that answers, by one step after all others."""
         if model_hash(str(self._model)) != self._checksum:
             raise LinkerError("the model was changed since the training; train again")
-        base, _ = self._base()
+        base = self._base()
         if base == self._model:  # it has learnt nothing
             persistence.check_replaceable(self._before)
             with replacing.aside(self._before, folder=True) as copy:
                 shutil.copytree(base, copy, dirs_exist_ok=True)
-        learnt = self._learnt() | {model_hash(str(self._next)): self.state["last"]}
+        learnt = self._learnt() | {model_hash(str(self._next))}
         with files.write_aside(self._file) as file:
-            json.dump(learnt, file, indent=1)
+            json.dump(sorted(learnt), file, indent=1)
         replacing.exchange(self._next, self._model)
 
-    def _base(self) -> tuple[Path, int]:
-        """The model that has learnt nothing, and the last decision that the one in use has."""
+    def _base(self) -> Path:
+        """The model that has learnt nothing."""
         self._checksum = model_hash(str(self._model))
-        last = self._learnt().get(self._checksum)
-        return (self._before, last) if last and self._before.is_dir() else (self._model, 0)
+        has_learnt = self._checksum in self._learnt() and self._before.is_dir()
+        return self._before if has_learnt else self._model
 
-    def _learnt(self) -> dict[str, int]:
-        """The number of the last decision that models have learnt, by their checksums."""
+    def _learnt(self) -> set[str]:
+        """The checksums of models that have learnt decisions."""
         with contextlib.suppress(OSError, ValueError):
-            return dict(json.loads(self._file.read_bytes()))
-        return {}
+            return set(json.loads(self._file.read_bytes()))
+        return set()

@@ -7,9 +7,10 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from cachetools import LRUCache
+from fastapi import Depends, Request
 
 from linker.desk.decisions.store import DecisionStore, releases
 from linker.desk.projects import linking
@@ -39,7 +40,7 @@ class Workbench:
     """
 
     def __init__(self, service: Service, store: DecisionStore) -> None:
-        self._service, self.store = service, store
+        self.service, self.store = service, store
         self._queues: LRUCache[int, tuple[Queue, Model]] = LRUCache(_QUEUES)
         self._opening = threading.Lock()  # held by who looks for a queue
         self._problems: dict[int, str] = {}  # why projects are not linked
@@ -60,7 +61,7 @@ class Workbench:
     @property
     def origin(self) -> Origin:
         """What answers are made by now."""
-        model = self._service.model
+        model = self.service.model
         return Origin(model.fingerprint, releases(model.linker.dictionary))
 
     def described(self, project: Project) -> dict[str, Any]:
@@ -107,7 +108,7 @@ class Workbench:
 
     async def decided(self) -> Decided:
         """The decisions in force."""
-        return await self._service.decided() or Decided([], self._service.linker)
+        return await self.service.decided() or Decided([], self.service.linker)
 
     async def ask(
         self, number: int, function: Callable[[Queue], _Result], *, is_hurried: bool = False
@@ -122,7 +123,7 @@ class Workbench:
         Raises:
             Missing: there is no such project.
         """
-        model = self._service.model
+        model = self.service.model
         decided = await self.decided()
 
         def call() -> _Result:
@@ -141,7 +142,7 @@ class Workbench:
         any more."""
 
         async def take() -> _Result:
-            result = await self._service.write(function, *args)
+            result = await self.service.write(function, *args)
             self._work.set()
             return result
 
@@ -166,7 +167,7 @@ class Workbench:
 
     async def _next(self, number: int, document: int | None) -> tuple[Model, Batch | None]:
         """What of a project waits, and the model for it; see `linking.pending`."""
-        model, origin = self._service.model, self.origin
+        model, origin = self.service.model, self.origin
 
         def read(connection: sqlite3.Connection) -> Batch | None:
             project = rows.project(connection, number)
@@ -189,11 +190,11 @@ class Workbench:
         try:
             model, batch = await self._next(number, None)
             if batch and batch.documents:
-                run, kind = self._service.run, batch.project.type
+                run, kind = self.service.run, batch.project.type
                 found = [
                     await run(linking.search, model.annotator, d, kind) for d in batch.documents
                 ]
-                await self._service.write(rows.keep_found, self.store, number, found)
+                await self.service.write(rows.keep_found, self.store, number, found)
             elif batch:
                 await self._store_answers(batch, model, behind=True)
         except Missing:  # it was deleted
@@ -208,6 +209,15 @@ class Workbench:
 
     async def _store_answers(self, batch: Batch, model: Model, *, behind: bool) -> None:
         """Link the mentions of a batch, and store the answers."""
-        linked = await self._service.answer_plainly(model, batch.requests, behind=behind)
+        linked = await self.service.answer_plainly(model, batch.requests, behind=behind)
         answers = await asyncio.to_thread(linking.answered, batch, linked, model.linker)
-        await self._service.write(linking.keep, self.store, batch.project, answers)
+        await self.service.write(linking.keep, self.store, batch.project, answers)
+
+
+def _workbench(request: Request) -> Workbench:
+    workbench: Workbench = request.app.state.workbench
+    return workbench
+
+
+Desk = Annotated[Workbench, Depends(_workbench)]
+"""The workbench of the service, in the parameters of a route."""

@@ -15,8 +15,8 @@ from linker.desk.decisions import exchange
 from linker.desk.decisions.store import DecisionStore, Step, add_step, undo
 from linker.errors import InputError, Skip
 from linker.ids import parse_gold
-from linker.io import mentions, tsv
-from linker.records import PREDICATES, Decision
+from linker.io import mentions
+from linker.records import Decision
 
 TEXT = st.text(string.ascii_letters + "\"' é,;|", max_size=8).map(str.strip)
 ONE = st.builds(
@@ -83,15 +83,6 @@ def test_bad_rows(tmp_path: Path, row: str) -> None:
     assert list(exchange.read(path, on_error=Skip())) == [Decision("good", "A")]
 
 
-def test_mappings_with_days_are_the_decisions_that_they_came_from(tmp_path: Path) -> None:
-    with DecisionStore(tmp_path / "d.sqlite") as store:
-        said = Decision("gout", "MESH:D006073", reviewer="ann", time="2026-11-27T04:42:38+00:00")
-        store.add([said])
-        of_day = replace(said, time="2026-11-27")
-        assert exchange.add_new(store, [of_day, of_day]) == []
-        assert len(exchange.add_new(store, [replace(said, time="2026-11-28")])) == 1
-
-
 def test_an_import_may_be_repeated(tmp_path: Path) -> None:
     rows = [Decision("m", concept, time=time) for concept, time in ("A1", "B2", "A1")]
     with DecisionStore(tmp_path / "d.db") as store:
@@ -126,27 +117,6 @@ def test_mentions_to_train_on(tmp_path: Path) -> None:
         ("b", parse_gold("B|C")),
         ("none", ()),
     ]
-
-
-def test_readers_of_mentions_pass_over_what_is_no_name(tmp_path: Path) -> None:
-    file = io.StringIO()
-    decisions = [Decision("a", "A", accepted=False, id=1), Decision("b", "B", id=2)]
-    decisions += [Decision("c", "C", predicate=kind, id=4) for kind in PREDICATES[1:]]
-    exchange.write([*decisions, Decision("b", "C", scope="7", id=3)], file)
-    path = table(tmp_path, file.getvalue())
-    assert [(m.text, m.gold) for m in tsv.read(path)] == [("b", parse_gold("B"))]
-
-
-def test_what_is_settled_is_neither_a_mapping_nor_learnt() -> None:
-    reviewed = [Decision("m", "A:1", reviewer="ann", id=1), Decision("n", "B:1", id=2)]
-    settled = Decision("m", "A:2", reviewer="eve", settles=("ann",), id=3)
-    file = io.StringIO()
-    assert exchange.export([*reviewed, settled], "mentions", file) == 1
-    assert file.getvalue() == "mention\tconcept_id\nm\tA:2\nn\tB:1\n"
-    file = io.StringIO()
-    assert exchange.export([*reviewed, settled], "sssom", file) == 1
-    assert "A:2" in file.getvalue()
-    assert "A:1" not in file.getvalue()
 
 
 def test_the_log_says_who_did_what_when(tmp_path: Path) -> None:

@@ -78,19 +78,6 @@ def test_states_beside_earlier_decisions(
     assert read(tmp_path, header, row) == earlier | ({("x", *new, "", "eve")} if new else set())
 
 
-def test_states_that_a_person_set(tmp_path: Path) -> None:
-    header = ["mention", "matched_name", "concept_id", "rejected", "state"]
-    rows = [
-        ["x", "", "A|B", "", "Accepted"],
-        ["y", "", "", "C", "rejected"],
-        ["z", "", "A", "", ""],
-    ]
-    assert read(tmp_path, header, *rows) == {
-        ("x", "A|B", True, "", "eve"),
-        ("y", "C", False, "", "eve"),
-    }
-
-
 @pytest.mark.parametrize("state", ["linker_state", "state (fill in)", "linker_State (fill in)"])
 def test_columns_of_the_user_are_not_linker_s(tmp_path: Path, state: str) -> None:
     header = ["rank", "expanded", "reviewer", "document_id", "accepted", "disease", "state"]
@@ -100,12 +87,6 @@ def test_columns_of_the_user_are_not_linker_s(tmp_path: Path, state: str) -> Non
     ]
     said = ("gout", "A", True, "", "eve")
     assert read(tmp_path, header, *rows, column="disease") == {said}
-
-
-def test_tables_of_decisions_may_have_states_and_confidences(tmp_path: Path) -> None:
-    for more in ("confidence", "state"):
-        header = ["mention", "concept_id", "accepted", more]
-        assert read(tmp_path, header, ["x", "A", "no", "0.5"]) == {("x", "A", False, "", "eve")}
 
 
 WRITTEN = ["mention", "concept_id", "matched_name"]
@@ -126,13 +107,6 @@ def test_headers_that_lack_a_column(tmp_path: Path, header: list[str]) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path, header, ["x"] * len(header))
     assert caught.value.line == 1
-
-
-def test_tables_of_the_page_have_documents(tmp_path: Path) -> None:
-    header = ["mention", "document_id", "spans", "expanded", "concept_id", "state"]
-    row = ["MDS", "7", "3-6", "myelodysplastic syndrome", "A", "accepted"]
-    said = ("myelodysplastic syndrome", "A", True, "7", "eve")
-    assert read(tmp_path, header, row) == {said}
 
 
 def test_decisions_of_nobody_stay_so(tmp_path: Path) -> None:
@@ -199,14 +173,6 @@ def test_the_kind_of_a_mapping_is_read(
         lines.append(f"a\tskos:{kind}Match\t{identifier}\t{HAND}\t{comment}\n")
     (decision,) = read_text(tmp_path, HEADER + "".join(lines))
     assert (decision.concept_id, decision.predicate) == (concepts, predicate)
-
-
-def test_columns_by_name_and_no_metadata(tmp_path: Path) -> None:
-    text = (
-        "object_id\treviewer_label\tmapping_justification\tpredicate_id\tsubject_label\n"
-        "mesh:D1\tann\tsemapv:MappingReview\tskos:exactMatch\t#1\n"
-    )
-    assert list(read_text(tmp_path, text)) == [Decision("#1", "MESH:D1", reviewer="ann")]
 
 
 @pytest.mark.parametrize(

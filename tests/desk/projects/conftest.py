@@ -21,10 +21,11 @@ from linker.desk.projects import (
 from linker.desk.projects import store as rows
 from linker.desk.projects.exporting import Exporter
 from linker.desk.projects.filters import Filter
-from linker.desk.projects.intake import Stored
+from linker.desk.projects.intake import Session, Stored
 from linker.desk.projects.queue import Queue
 from linker.desk.projects.store import Origin
 from linker.linking.decided import Decided
+from linker.records import Decision
 from linker.training.pipeline import train
 
 ORIGIN = Origin("model", "release")
@@ -42,6 +43,7 @@ class Desk:
     def __init__(self, store: DecisionStore, linker: Linker) -> None:
         self.store, self.linker = store, linker
         self.queues: dict[int, Queue] = {}
+        self.session = Session(linker, ORIGIN, "Bob")
 
     @property
     def decided(self) -> Decided:
@@ -69,11 +71,10 @@ class Desk:
         kind: str | None = None,
     ) -> Stored:
         read = self.read(content, file, column, encoding, 0)
-        said = intake.reviewed_in(read, self.linker, "Bob", ORIGIN)
+        said = intake.reviewed_in(read, self.session)
         with self.store.reading() as connection:
             name = f"{file}{len(rows.projects(connection))}"
-        about: Any = {"name": name, "kind": kind, "linker": self.linker, "origin": ORIGIN}
-        stored = intake.create(self.store, read, said, reviewer="Bob", **about)
+        stored = intake.create(self.store, read, said, self.session, name, kind)
         assert list(linking.link(self.store, stored.number, self.linker))[-1] == 1
         return stored
 
@@ -86,7 +87,7 @@ class Desk:
         number: int = 1,
     ) -> Stored:
         read = self.read(content, file, column, encoding, number)
-        said = intake.reviewed_in(read, self.linker, "Bob", ORIGIN)
+        said = intake.reviewed_in(read, self.session)
         stored = intake.add(self.store, number, read, said, "Bob")
         assert list(linking.link(self.store, number, self.linker))[-1] == 1
         return stored
@@ -107,9 +108,12 @@ class Desk:
         **said: Any,
     ) -> None:
         key = self.row(mention, number)["key"]
-        about: Any = {"dictionary": self.linker.dictionary, "origin": ORIGIN, "reviewer": reviewer}
+        where = {
+            name: said.pop(name) for name in ("here", "document", "as_written") if name in said
+        }
+        said |= {"reviewer": reviewer, "model": ORIGIN.model, "release": ORIGIN.release}
         with self.reading(number) as queue:
-            decision = changes.decision_on(queue, key, concept, **about, **said)
+            decision = changes.decision_on(queue, key, Decision("", concept or "", **said), **where)
         self.store.add([decision], Step("said", reviewer, number))
 
     def accept(self, number: int = 1, reviewer: str = "Ada", **wanted: Any) -> dict[str, Any]:

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from linker.errors import LinkerError
-
 from .conftest import Desk
 
 PUBTATOR = (
@@ -91,15 +89,3 @@ def test_what_was_accepted_in_bulk_names_nobody(desk: Desk) -> None:
 def test_texts_in_other_encodings_go_out_in_utf_8(desk: Desk, encoding: str) -> None:
     desk.create("mention;Ort\nMénière;Köln\n", "x.csv", encoding=encoding)
     assert desk.export().decode("utf-8-sig").split("\n")[1].startswith("Ménière;Köln;")
-
-
-def test_a_table_of_two_columns_of_one_name_is_written(desk: Desk) -> None:
-    desk.create("A list\nmention,mention\ngout,1\n", "a.csv")
-    (row,) = list(csv.reader(io.StringIO(desk.export().decode())))[2:]
-    assert row[:3] == ["gout", "1", "MESH:D006073"]
-
-
-def test_a_table_has_no_documents(desk: Desk) -> None:
-    desk.create("mention\ngout\n")
-    with pytest.raises(LinkerError):
-        desk.export("pubtator")

@@ -47,20 +47,6 @@ def test_documents_are_reviewed_in_a_table(desk: Desk) -> None:
     assert desk.add(desk.export("tsv"), "back.tsv").imported == 0
 
 
-def test_mappings_and_decisions_are_read_back(desk: Desk) -> None:
-    desk.create("mention\ngout\nlymphoma\n")
-    desk.decide("gout", None)
-    (decision,) = desk.store.list()
-    mappings, table = desk.export("sssom"), desk.export("decisions").decode()
-    desk.store.withdraw([decision.id or 0])
-    assert desk.add(mappings, "back.sssom.tsv").imported == 0  # it was withdrawn
-    anew = mappings.replace(decision.time[:10].encode(), b"2999-01-01")
-    assert desk.add(anew, "back.sssom.tsv").imported == 1
-    more = desk.add(f"{table}\tlymphoma\tMESH:D008223\ttrue\n", "d.tsv")
-    assert more.imported == 1
-    assert {row["state"] for row in desk.rows()} == {"no concept", "accepted"}
-
-
 def test_flags_notes_and_predicates_are_read_back(desk: Desk) -> None:
     desk.create("Mention,Note\nA-T,x\nbreast cancer,\nzzzz qqqq,\nfever,\n")
     desk.decide("A-T", "MESH:D001260", predicate="broad")
@@ -77,23 +63,6 @@ def test_flags_notes_and_predicates_are_read_back(desk: Desk) -> None:
     assert shown == [
         *(("broad", False, "ask\nBob"), ("narrow", True, ""), ("", False, "-?"), ("", True, ""))
     ]
-
-
-def test_notes_of_other_alphabets_come_back_from_windows_1252(desk: Desk) -> None:
-    desk.create("mention;ort\nleukämie;Köln\n", "a.csv", "mention", "windows-1252")
-    desk.remark("leukämie", "note", "β-thal")
-    stored = desk.add(desk.export(), encoding="windows-1252")
-    assert stored.notes[1] == "flags and notes read: 1; of them new: 0"
-
-
-def test_a_further_round_has_columns_of_its_own(desk: Desk) -> None:
-    desk.create("mention\nA-T\n")
-    second = desk.create(desk.export(), "second.csv").number
-    header, (line,) = desk.table(second)
-    assert header[-1] == "linker_note (fill in)"
-    line["linker_note"] = "seen again"
-    desk.add(desk.written(header, [line]), number=second)
-    assert [row["note"] for row in desk.rows(second)] == ["seen again"]
 
 
 def test_the_column_is_that_of_the_project(desk: Desk) -> None:
@@ -136,27 +105,6 @@ def test_rows_that_contradict_each_other_decide_nothing(desk: Desk) -> None:
     assert said(desk) == [("gout", "", "Bob")]
 
 
-def test_a_mention_that_was_edited_is_passed_over(desk: Desk) -> None:
-    desk.create("mention\nbrest cancer\nleukaemia\n")
-    for mention in ("brest cancer", "leukaemia"):
-        desk.decide(mention, "MESH:D001943")
-    header, lines = desk.table()
-    lines[0]["mention"] = "breast cancer"
-    stored = desk.add(desk.written(header, lines))
-    assert (stored.imported, len(stored.notes)) == (0, 2)
-
-
-def test_a_mention_that_defines_its_short_form_is_reviewed(desk: Desk) -> None:
-    desk.create("mention,note\nataxia telangiectasia (AT),\nbreast cancer (BC),\n", "a.csv")
-    desk.decide("ataxia telangiectasia (AT)", "MESH:D001943")
-    header, lines = desk.table()
-    lines[0] |= {"state": "no concept", "linker_note": "ask Bob"}
-    assert desk.add(desk.written(header, lines)).imported == 1
-    row = desk.row("ataxia telangiectasia (AT)")
-    assert (row["expanded"], row["state"]) == ("ataxia telangiectasia", "disputed")
-    assert row["note"] == "ask Bob"
-
-
 def test_decisions_on_documents_of_others_are_not_read(desk: Desk) -> None:
     other = desk.create(
         PUBTATOR.replace("7|", "99|").replace("\n7\t", "\n99\t"), "other.txt"
@@ -184,17 +132,6 @@ def test_what_is_refused(desk: Desk, content: str, file: str, error: type[Except
     assert len(desk.rows()) == 1
 
 
-def test_a_table_that_lost_its_decisions_and_a_log_are_refused(desk: Desk) -> None:
-    desk.create(WARDS)
-    header, lines = desk.table()
-    place = header.index("decisions")
-    lines = [{n: cell for n, cell in line.items() if n != "decisions"} for line in lines]
-    for content in (desk.written(header[:place] + header[place + 1 :], lines), desk.export("log")):
-        with pytest.raises(LinkerError):
-            desk.add(content, "less.csv", "mention")
-    assert len(desk.rows()) == 4
-
-
 def test_documents_that_a_project_has_are_not_added_again(desk: Desk) -> None:
     desk.create(PUBTATOR, "a.txt")
     desk.decide("breast cancer", None)
@@ -203,12 +140,6 @@ def test_documents_that_a_project_has_are_not_added_again(desk: Desk) -> None:
     assert notes[-1] == "documents that the project has already, which were not added: 2"
     with desk.reading() as queue:
         assert queue.summary()["documents"] == 3
-
-
-def test_a_text_of_several_lines_is_not_added_again_as_pubtator(desk: Desk) -> None:
-    desk.create("He has leukaemia, as his father had.\nThe son has lymphoma, too.", "note.txt")
-    with pytest.raises(Taken):
-        desk.add(desk.export("pubtator"), "back.txt")
 
 
 def test_texts_of_one_name_have_ids_of_their_own(desk: Desk) -> None:
@@ -225,14 +156,3 @@ def test_texts_of_one_name_have_ids_of_their_own(desk: Desk) -> None:
     # a decision in a text outlives its project, and is not on another text of its name
     desk.store.add([Decision("x", "A", scope="gone")])
     assert identifier(desk.create(other, "gone.txt").number) != "gone"
-
-
-def test_files_without_decisions_become_projects(desk: Desk) -> None:
-    table = "disease,concept_id,name,matched_name,confidence,rejected,state\ngout,,,,,,model\n"
-    assert desk.create(table).imported is None
-    number = desk.create("T2DM\nDM2\nB12\n", "codes.txt").number
-    header, lines = desk.table(number, "tsv")
-    for line in lines:
-        line["state"] = "no concept"
-    assert desk.add(desk.written(header, lines), number=number).imported == 3
-    assert len(desk.rows(1)) == 1

@@ -127,26 +127,6 @@ def test_what_a_file_says_of_a_mention_stays_where_only_its_type_is_another() ->
     assert marks.marked(document, [moved]).mentions[0].gold is None
 
 
-def test_a_composite_is_split_by_one_step_and_undone_by_one(project: Project) -> None:
-    gout = project.rows()[0]
-    step = project.mark(
-        Mark("delete", PLACE_OF_BOTH), add((27, 33), (9, 15)), add((19, 26), (26, 33))
-    )
-    assert [(m.text, m.spans) for m in project.now().mentions] == [
-        ("Gout", ((0, 4),)),
-        ("breast cancer", ((9, 15), (27, 33))),
-        ("ovarian cancer", ((19, 33),)),  # pieces that touch are one
-    ]
-    with project.store.transaction() as connection:
-        ((words,),) = connection.execute("SELECT words FROM steps WHERE id = ?", [step])
-    verbs = "removed “breast or ovarian cancer”, marked “breast cancer”, marked “ovarian cancer”"
-    assert words == verbs
-    project.undo(step)
-    assert project.now() == DOCUMENT
-    assert [row[2] for row in project.rows()] == ["Gout", "breast or ovarian cancer"]
-    assert project.rows()[0] == gout  # its answer was never lost
-
-
 @pytest.mark.parametrize(
     "mark",
     [
@@ -179,15 +159,6 @@ def test_what_was_changed_meanwhile_is_not_marked(project: Project) -> None:
     assert project.version() not in (version, after)  # who saw the mark does not see it any more
 
 
-def test_a_mark_whose_ground_is_gone_does_not_count(project: Project) -> None:
-    first = project.mark(add((37, 41)))
-    project.mark(Mark("change", place((37, 41)), place((34, 41))))
-    project.mark(Mark("delete", PLACE_OF_GOUT))
-    assert shown(project.now()) == [("breast or ovarian cancer", "Disease"), ("No gout", "Disease")]
-    project.undo(first)
-    assert shown(project.now()) == [("breast or ovarian cancer", "Disease")]
-
-
 def test_a_document_is_done_when_it_was_said_last(project: Project) -> None:
     for mark, expected in (("done", True), ("reopen", False), ("done", True)):
         step = project.mark(Mark(mark))
@@ -195,14 +166,6 @@ def test_a_document_is_done_when_it_was_said_last(project: Project) -> None:
     project.undo(step)
     assert not marks.is_done(project.marks())
     assert project.now() is DOCUMENT
-
-
-def test_mentions_that_a_file_repeats_stay_until_they_are_marked() -> None:
-    twice = Document("7", DOCUMENT.passages, (GOUT, GOUT, BOTH))
-    added = marks.marked(twice, [Mark("add", None, place((37, 41)), "gout")])
-    assert shown(added)[:2] == [("Gout", "Disease")] * 2
-    deleted = marks.marked(twice, [Mark("delete", PLACE_OF_GOUT, text="Gout")])
-    assert shown(deleted) == [("breast or ovarian cancer", "Disease")]
 
 
 class Twin:

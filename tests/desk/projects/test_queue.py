@@ -16,7 +16,7 @@ from linker.desk.decisions.store import DecisionStore, Step
 from linker.desk.projects import changes, linking, sources
 from linker.desk.projects import store as rows
 from linker.desk.projects.filters import Filter
-from linker.desk.projects.queue import Queue, decided_mentions
+from linker.desk.projects.queue import Queue
 from linker.desk.projects.store import Missing, Origin
 from linker.errors import LinkerError
 from linker.linking import decided as applying
@@ -78,11 +78,10 @@ class Reviewed:
                         _, decisions = changes.acceptance(*asked)
                 elif what not in ("refresh", "hurry") and known:
                     of = {"here": what == "here", "as_written": what == "as written"}
-                    concept = None if what == "none" else "MESH:D001260"
-                    said = {"accepted": what != "reject", "reviewer": reviewer, "origin": origin}
-                    about = {"dictionary": self.linker.dictionary, **said, **of}
+                    concept = "" if what == "none" else "MESH:D001260"
+                    said = Decision("", concept, what != "reject", reviewer=reviewer)
                     key = known[place % len(known)]["key"]
-                    decisions = [changes.decision_on(queue, key, concept, **about)]
+                    decisions = [changes.decision_on(queue, key, said, **of)]
             if decisions:
                 self.store.add(decisions, step)
 
@@ -253,62 +252,6 @@ def test_reviewers_disagree_until_somebody_settles_it(desk: Desk) -> None:
     assert summary["expected_accuracy_of_rest"] == round(sure, 4)  # what is disputed is no answer
     desk.decide("gout", "MESH:D006073", "Eve", settles=("Ada", "Bob"))
     assert desk.row("gout")["reviewers"] == ["Eve"]
-
-
-def test_what_was_decided_elsewhere_is_counted(desk: Desk) -> None:
-    first = desk.create("mention\nA-T\nA-T\ngout\nzzzz\n").number
-    desk.decide("A-T", "MESH:D001260")
-    assert desk.accept(above=0.5)["mentions"] == 1
-    desk.decide("zzzz", None, "Ada")
-    desk.decide("zzzz", "MESH:D001260", "Bob")  # disputed
-    second = desk.create("mention\nA-T\nA-T\ngout\nzzzz\n\n", "again.csv").number
-
-    def counted(number: int) -> tuple[int, int, int]:
-        with desk.reading(number) as queue:
-            summary = queue.summary()
-        with desk.store.reading() as connection:
-            listed = decided_mentions(connection, number, desk.decided.places)
-        return summary["decided"], listed, summary["decided_elsewhere"]
-
-    assert (counted(first), counted(second)) == ((3, 3, 0), (3, 3, 3))
-    desk.decide("gout", "MESH:D006073", number=second)  # which somebody looked at now
-    assert (counted(first), counted(second)) == ((3, 3, 1), (3, 3, 2))
-
-
-def test_what_the_file_says_stands_beside_the_answer(desk: Desk) -> None:
-    text = "7|t|Breast cancer, leukaemia, zzzzz and A-T\n7|a|\n"
-    places = (
-        (0, 13, "Breast cancer", "\tD001943"),
-        (15, 24, "leukaemia", "\tMESH:D001260+MESH:D9"),
-        (26, 31, "zzzzz", "\t-1"),
-        (36, 39, "A-T", ""),
-    )
-    lines = "".join(f"7\t{start}\t{end}\t{n}\tDisease{i}\n" for start, end, n, i in places)
-    more = "8|t|Breast cancer\n8|a|\n8\t0\t13\tBreast cancer\tDisease\tMESH:D1\n"
-    desk.create(f"{text}{lines}\n{more}", "a.txt")
-    assert [row["differs"] for row in desk.rows()] == [True, True, False, False]
-    differing = [row["mention"] for row in desk.rows(show="differs")]
-    assert differing == ["Breast cancer", "leukaemia"]
-
-    def said() -> list[list[tuple[int, bool, list[list[tuple[str, str]]]]]]:
-        with desk.reading() as queue:
-            files = [queue.shown(row["key"])["file"] for row in queue.page(Filter())["rows"]]
-        found = [
-            [
-                (s["count"], s["differs"], [[(*c.values(),) for c in part] for part in s["parts"]])
-                for s in file
-            ]
-            for file in files
-        ]
-        return [file for file in found if file]
-
-    breast, other = ("MESH:D001943", "Breast Neoplasms"), ("MESH:D1", "")
-    together = [("MESH:D001260", "Ataxia Telangiectasia"), ("MESH:D9", "")]
-    of_breast = [(1, False, [[breast]]), (1, True, [[other]])]
-    assert sorted(said()) == sorted([of_breast, [(1, True, [together])], [(1, False, [])]])
-    desk.decide("Breast cancer", "MESH:D007938", document=2, here=True)
-    rows = desk.rows(q="breast cancer")
-    assert [row["differs"] for row in rows if row["mention"] == "Breast cancer"] == [False, True]
 
 
 def test_flags_and_notes_filter_and_are_undone(desk: Desk) -> None:

@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 
 from linker.desk.projects import sources
-from linker.errors import InputError
 from linker.io.rows import ColumnNeeded
-
-
-def test_a_workbook_without_a_header(tmp_path: Path) -> None:
-    openpyxl = pytest.importorskip("openpyxl", reason="the extra sheets is not installed")
-    openpyxl.Workbook().save(tmp_path / "blank.xlsx")
-    with pytest.raises(InputError, match="has no column with a name"):
-        sources.read((tmp_path / "blank.xlsx").read_bytes(), "blank.xlsx", None, None, 10**6)
 
 
 def test_empty_cells_and_formulas_that_were_never_computed_are_told(tmp_path: Path) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import logging
 import shutil
-import sys
 import threading
 import time
 import weakref
@@ -17,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from linker import Linker, cli
+from linker import Linker
 from linker.desk.service.app import create
 from linker.desk.service.settings import Key, Limits, Settings
 from linker.desk.service.state import Service
@@ -109,110 +107,6 @@ def test_search_finds_ids_and_names(client: Any) -> None:
     assert found("zzzzzz") == []
 
 
-FILES = {
-    "names": ("list.txt", "A-T\nbreast cancer\n", ["A-T", "breast cancer"]),
-    "csv": ("list.csv", 'ward,Mention\n1,"cancer, breast"\n2,\n', ["cancer, breast"]),
-    "semicolons": ("list.csv", "id;name\n1;A-T\n", ["A-T"]),
-    "annotated": ("gold.tsv", "A-T\tMESH:D001260\n", ["A-T"]),
-    "blank lines": ("list.tsv", "A-T\tMESH:D001260\n", ["A-T"]),
-    "ligatures": ("pdf.txt", "ﬁbrosar-\ncoma\n", ["ﬁbrosar-", "coma"]),
-    "a formula": ("list.csv", "mention\n=cmd|' /C calc'!A0\n", ["=cmd|' /C calc'!A0"]),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", FILES)
-def test_files_become_mentions(client: Any, case: str) -> None:
-    name, content, mentions = FILES[case]
-    answer = client.post("/parse", params={"name": name}, content=content.encode())
-    assert [m["text"] for m in answer.json()["mentions"]] == mentions
-
-
-def test_documents_of_a_file_can_be_linked(client: Any) -> None:
-    nested = "7|t|Breast and ovarian cancer\n7|a|\n7\t0\t25\tBreast and ovarian cancer\tDisease\n"
-    nested += "7\t11\t25\tovarian cancer\tDisease\n"
-    (document,) = client.post("/parse", content=nested).json()["documents"]
-    answer = client.post("/link?format=pubtator", json={"documents": [document]})
-    assert [line.split("\t")[1:4] for line in answer.text.splitlines()[2:] if line] == [
-        ["0", "25", "Breast and ovarian cancer"],
-        ["11", "25", "ovarian cancer"],
-    ]
-
-
-def test_a_table_is_asked_for_its_column(client: Any) -> None:
-    table = "a,b,c,c\n1,A-T,x,y\n"
-    ask = {"name": "list.csv"}
-    assert client.post("/parse", params=ask, content=table).json() == {
-        "format": "csv",
-        "columns": [
-            {"name": name, "samples": [sample]}
-            for name, sample in (("a", "1"), ("b", "A-T"), ("c", "x"), ("c", "y"))
-        ],
-        "suggested": None,
-        "rows": 1,
-    }
-    chosen = client.post("/parse", params=ask | {"column": "b"}, content=table).json()
-    assert chosen == {
-        "format": "csv", "column": "b", "mentions": [{"text": "A-T", "row": 2}], "rows": 1,
-    }  # fmt: skip
-    for column, reason in (("c", "2 columns are named 'c'"), ("d", "there is no column 'd'")):
-        refused = client.post("/parse", params=ask | {"column": column}, content=table)
-        assert refused.status_code == 422
-        assert reason in refused.json()["error"]
-    wide = ",".join(f"c{n}" for n in range(16_384)) + "\n"
-    assert len(client.post("/parse", params=ask, content=wide).json()["columns"]) == 16_384
-
-
-def test_a_workbook_is_parsed_and_written(client: Any) -> None:
-    openpyxl: Any = pytest.importorskip("openpyxl")
-    book, file = openpyxl.Workbook(), io.BytesIO()
-    for row in (["Ward 3"], [], ["nr", "disease"], [1, "A-T"], [2, None], [3, "breast cancer"]):
-        book.active.append(row)
-    book.save(file)
-    content = file.getvalue()
-    assert client.post("/parse", content=content).json() == {
-        "format": "xlsx",
-        "column": "disease",
-        "mentions": [{"text": "A-T", "row": 4}, {"text": "breast cancer", "row": 6}],
-        "rows": 3,
-    }
-    answer = client.post("/table?column=disease", content=content)
-    assert answer.headers["content-type"].endswith("spreadsheetml.sheet")
-    sheet = openpyxl.load_workbook(io.BytesIO(answer.content)).active
-    assert [cell.value for cell in sheet["C"]] == [
-        *(None, None, "concept_id", "MESH:D001260", None, "MESH:D001943"),
-    ]
-    refused = client.post("/parse", content=content[:300])
-    assert (refused.status_code, "no workbook" in refused.json()["error"]) == (422, True)
-
-
-def test_a_table_is_what_linker_link_writes(
-    start: Start, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decisions, path, out = (tmp_path / name for name in ("decisions.sqlite", "t.csv", "o.csv"))
-    client = start(model=str(model))
-    decision = {"mention": "zzz", "concept_id": "MESH:D001943", "reviewer": "A"}
-    assert client.post("/decisions", json={"decisions": [decision]}).status_code == 201
-    content = 'name;"krank;heit"\r\n1;A-T\r\n;\r\n2;zzz;\r\n3;Röteln\r\n'.replace("zzz;", "zzz")
-    path.write_bytes(content.encode("utf-16"))
-    options = ["--model", model, "--decisions", decisions, "--column", "krank;heit", "-o", out]
-    monkeypatch.setattr(sys, "argv", ["linker", "link", str(path), *map(str, options)])
-    assert cli.run() == 0
-    ask = {"name": "t.csv", "column": "krank;heit"}
-    answer = client.post("/table", params=ask, content=path.read_bytes())
-    assert answer.content == out.read_bytes()
-    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
-    assert b"2;zzz;MESH:D001943;" in answer.content
-    assert client.post("/table?column=x", content=b"a,b\n1,2\n").status_code == 422
-    table = f"a,b\n{'x' * 1_001},\nA-T,\n"  # the first mention is too long
-    long = client.post("/table?column=a", content=table)
-    assert long.text.splitlines()[1].rstrip(",") == "x" * 1_001
-    assert "MESH:D001260" in long.text.splitlines()[2]
-    assert client.post("/parse?name=t.csv&column=a", content=table).json() == {
-        **{"format": "csv", "mentions": [{"text": "A-T", "row": 3}], "column": "a"},
-        **{"rows": 2, "too_long": 1},
-    }
-
-
 BAD: dict[str, tuple[int, str, Any]] = {  # status, path, body
     "no JSON": (422, "/link", b"{"),
     "a name of half a character": (422, "/link", b'{"\\ud800": 1, "mentions": ["x"]}'),
@@ -241,12 +135,11 @@ BAD: dict[str, tuple[int, str, Any]] = {  # status, path, body
     ),
     "text and passages": (422, "/annotate", {"documents": [{"id": "1", "text": "", "passages": []}]}),
     "an unknown concept": (422, "/explain", {"mention": "A-T", "concept": "MESH:D999"}),
-    "a compressed file": (422, "/parse", b"\x1f\x8b\x08"),
-    "an empty file": (422, "/parse", b""),
-    "a byte that is no letter": (422, "/parse", b"A-T \x81"),
-    "an encoding that is not there": (422, "/parse?encoding=x", b"A-T"),
-    "a column of JSON lines": (422, "/parse?column=a", b'{"mention": "A-T"}'),
-    "no column": (422, "/table", b"a,b\n1,2\n"),
+    "a compressed file": (422, "/projects", b"\x1f\x8b\x08"),
+    "an empty file": (422, "/projects", b""),
+    "a byte that is no letter": (422, "/projects", b"A-T \x81"),
+    "an encoding that is not there": (422, "/projects?encoding=x", b"A-T"),
+    "a column of JSON lines": (422, "/projects?column=a", b'{"mention": "A-T"}'),
     "rejecting no concept": (
         422, "/decisions", {"decisions": [{"mention": "x", "accepted": False}]},
     ),
@@ -336,7 +229,6 @@ def test_limits_of_numbers(start: Start) -> None:
     assert client.post("/annotate", json={"documents": [short] * 3}).status_code == 413
     long = {"id": "1", "text": "A-T " * 3}
     assert client.post("/annotate", json={"documents": [long]}).status_code == 413
-    assert client.post("/parse", content="a\nb\nc\n").status_code == 413
     assert client.post("/link", json={"mentions": ["A-T"], "k": 20}).status_code == 200
     candidates = client.post("/link", json={"mentions": ["A-T"], "k": 21})
     assert candidates.status_code == 413
@@ -352,10 +244,10 @@ def test_a_body_is_limited_with_and_without_its_length(start: Start) -> None:
             yield b"x" * 100
 
     for content in (b"x" * 1_001, chunks()):
-        answer = client.post("/parse", content=content)
+        answer = client.post("/link", content=content)
         assert answer.status_code == 413
         assert answer.json()["error"].endswith("at most 1,000 bytes at once")
-    assert client.post("/parse", content=b"x" * 1_000).status_code == 200
+    assert client.post("/link", content=b"x" * 1_000).status_code == 422
 
 
 def test_what_is_written_is_answered_so_however_long_it_takes(start: Start) -> None:
@@ -496,7 +388,7 @@ def test_a_malformed_host_is_refused(start: Start, host: str) -> None:
 
 def test_two_lengths_of_a_body_are_refused(client: Any) -> None:
     lengths = {"Content-Length": "5", "Transfer-Encoding": "chunked"}
-    refused = client.post("/parse", content=iter([b"fever"]), headers=lengths)
+    refused = client.post("/link", content=iter([b"fever"]), headers=lengths)
     assert (refused.status_code, refused.headers["connection"]) == (400, "close")
 
 
@@ -613,6 +505,5 @@ def test_the_description_has_examples_that_work(client: Any) -> None:
 
 
 def test_a_form_is_no_file(client: Any) -> None:
-    for path in ("/parse", "/table?column=disease"):
-        refused = client.post(path, files={"file": ("t.csv", b"n,disease\n1,gout\n")})
-        assert (refused.status_code, refused.json()["where"]) == (415, "body"), path
+    refused = client.post("/projects", files={"file": ("t.csv", b"n,disease\n1,gout\n")})
+    assert (refused.status_code, refused.json()["where"]) == (415, "body")

@@ -42,17 +42,6 @@ def test_parts_have_concepts_of_their_own(make: Make, show: Open, address: str) 
     heading(page, "leukaemia")
 
 
-def test_a_part_may_have_no_concept(make: Make, show: Open, address: str) -> None:
-    mention, concept = "breast and ovarian cancer", "MESH:D001943|-1"
-    page = names(make, show, mention)
-    decide(address, mention=mention, concept_id=concept, reviewer="Bob")
-    shown = page.locator("#decisions li")
-    expect(shown).to_contain_text("Breast Neoplasms MESH:D001943 and no concept by Bob")
-    page.keyboard.press("a")  # the same decision, also by Ada
-    expect(shown).to_have_count(2)
-    assert [of[1] for of in decisions(address)] == [concept] * 2
-
-
 def test_a_decision_on_a_short_form_is_kept_for_its_long_form(
     make: Make,
     show: Open,

@@ -54,17 +54,6 @@ def test_what_a_new_decision_replaces_is_answered(client: Any) -> None:
         assert refused.status_code == 422
 
 
-def test_decisions_count_before_mentions_below_the_threshold_are_left_out(client: Any) -> None:
-    text = "He had breast cancer and ataxia telangiectasia."
-    body = {"documents": [{"id": "7", "text": text}], "threshold": 0.999, "k": 1}
-    assert client.post("/annotate", json=body).json()["predictions"] == []
-    decide(client, "ataxia telangiectasia", "MESH:D001260")
-    (prediction,) = client.post("/annotate", json=body).json()["predictions"]
-    (candidate,) = prediction["parts"][0]["candidates"]
-    assert candidate["concept_id"] == "MESH:D001260"
-    assert candidate["confidence"] == 1
-
-
 def test_ids_that_the_dictionary_has_not_are_refused(client: Any) -> None:
     records = [
         {"mention": "A-T", "concept_id": "MESH:D001260"},
@@ -73,17 +62,6 @@ def test_ids_that_the_dictionary_has_not_are_refused(client: Any) -> None:
     refused = client.post("/decisions", json={"decisions": records})
     assert (refused.status_code, refused.json()["where"]) == (422, "decisions.1")
     assert client.get("/decisions").json()["decisions"] == []
-
-
-def test_reviewers_who_disagree_are_shown(client: Any) -> None:
-    decide(client, "A-T", "MESH:D001943")
-    decide(client, "a-t", "MESH:D001260", reviewer="Bob")
-    decide(client, "fever", "MESH:D005334", reviewer="Bob")
-    answer = client.get("/decisions", params={"mention": "A-T"}).json()
-    assert [d["reviewer"] for d in answer["decisions"]] == ["Ada", "Bob"]
-    (conflict,) = answer["conflicts"]
-    assert (conflict["scope"], len(conflict["decisions"])) == ("", 2)
-    assert "source" not in first(client, "A-T")["candidates"][0]
 
 
 def test_those_of_other_processes_count_at_once(client: Any, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from linker import Linker, LinkerError
+from linker import Linker
 from linker.jobs.linking import model_hash
 
 from .conftest import Start
@@ -98,27 +98,6 @@ def test_a_training_is_cancelled_or_thrown_away(client: Any, own: Path) -> None:
     assert not own.with_name("own-model.next").exists()
 
 
-def test_decisions_that_are_made_meanwhile_stay(client: Any) -> None:
-    decide(client, {MALADY: ATAXIA})
-    client.post("/training", json={})
-    decide(client, {"tall malady": ATAXIA})
-    assert ended(client)["decisions"] in (1, 2)
-    assert client.post("/training/take").json()["learnable"] == 2
-
-
-def test_a_crash_says_why(client: Any, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    decide(client, {MALADY: ATAXIA})
-    own.with_name("own-model.next").write_text("mine")
-    client.post("/training", json={})
-    assert "is a file; name a folder" in ended(client)["error"]
-    killed = own.with_name("killed")
-    killed.write_text("#!/bin/sh\nkill -9 $$\n")
-    killed.chmod(0o755)
-    monkeypatch.setattr("sys.executable", str(killed))
-    client.post("/training", json={})
-    assert "ended with -9" in ended(client)["error"]
-
-
 def test_the_first_model_is_known_where_the_service_was_ended_after_the_exchange(
     start: Start, own: Path
 ) -> None:
@@ -150,32 +129,6 @@ def test_a_model_that_was_changed_since_the_training_stays(
     answer = client.post("/training/take")
     assert (answer.status_code, model_hash(str(own))) == (409, other)
     assert "changed since the training" in answer.json()["error"]
-
-
-@pytest.mark.parametrize("has_learnt", [False, True])
-def test_a_model_that_cannot_be_taken_on_a_full_disk_is_not_taken(
-    client: Any, own: Path, monkeypatch: pytest.MonkeyPatch, has_learnt: bool
-) -> None:
-    decide(client, {MALADY: ATAXIA})
-    if has_learnt:
-        client.post("/training", json={})
-        ended(client)
-        client.post("/training/take")
-        decide(client, {"tall malady": ATAXIA})
-    old = model_hash(str(own))
-    client.post("/training", json={})
-    ended(client)
-
-    def full(path: Any) -> Any:
-        raise LinkerError(f"{path}: cannot be written: No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("linker.desk.service.learning.files.write_aside", full)
-        assert client.post("/training/take").status_code == 409
-    assert client.get("/training").json()["state"] == "done"
-    assert client.service.model.fingerprint == model_hash(str(own)) == old
-    assert client.post("/training/take").json()["state"] == "none"
-    assert client.service.model.fingerprint == model_hash(str(own)) != old
 
 
 def test_a_model_that_does_not_load_is_not_taken(

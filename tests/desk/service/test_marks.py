@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from typing import Any
@@ -124,53 +123,6 @@ def test_an_undo_does_not_take_what_others_went_on_from(documents: Documents) ->
     assert shown(documents.get()) == before
 
 
-def test_a_type_filters_what_is_linked(documents: Documents) -> None:
-    chemical = {"spans": [[63, 64]], "type": "Chemical"}
-    marked = documents.mark(
-        {"action": "change", "before": chemical, "after": chemical | {"type": "Disease"}},
-        {"action": "change", "before": BOTH, "after": BOTH | {"type": "Chemical"}},
-    )
-    states = {m["text"]: m["state"] for m in marked["mentions"]}
-    assert states["Breast and ovarian cancer"] == "not linked"
-    assert states["𝒜"] == "model"
-
-
-@pytest.mark.parametrize("concept", ["MESH:D001943|MESH:D010051", "MESH:D009369", None])
-def test_what_is_decided_is_written_also_of_a_type_that_is_not_linked(
-    documents: Documents, concept: str | None
-) -> None:
-    chemical = BOTH | {"type": "Chemical"}
-    documents.mark({"action": "change", "before": BOTH, "after": chemical})
-    key = documents.get()["mentions"][1]["key"]
-    decision = {"key": key, "concept_id": concept}
-    body = {"reviewer": "Ada", "decisions": [decision]}
-    documents.client.post(f"{documents.path}/decisions", json=body).raise_for_status()
-    mention = documents.get()["mentions"][1]
-    state = "accepted" if concept else "no concept"
-    ids = concept.split("|") if concept else [None]
-    assert mention["state"] == state
-    assert [a and a["concept_id"] for a in mention["answers"]] == ids
-    row = documents.client.get(f"{documents.path}/groups/{mention['key']}").json()
-    assert row["prediction"]["state"] == state
-    written = documents.exported()
-    assert [
-        line.split("\t")[5] for line in written["pubtator"].splitlines() if "\t22\t47" in line
-    ] == [concept or "-1"]
-    assert written["own"] == written["pubtator"]
-    (first, _) = bioc.read(OpenFile(io.BytesIO(written["bioc"].encode()), "days.xml"))
-    assert [m.metadata.get("state") for m in first.mentions] == [None, state, None]
-    predicted = [json.loads(line) for line in written["jsonl"].splitlines()]
-    (one,) = (p for p in predicted if p["spans"] == BOTH["spans"])
-    assert one["state"] == state
-    assert [c["concept_id"] for part in one["parts"] for c in part["candidates"]] == (
-        concept.split("|") if concept else []
-    )
-    table = list(csv.DictReader(io.StringIO(written["tsv"]), delimiter="\t"))
-    assert [r["concept_id"] or None for r in table if r["spans"] == "22-47"] == [concept]
-    mapped = [line for line in written["sssom"].splitlines() if "\tsemapv:ManualMapping" in line]
-    assert len(mapped) == len(ids)
-
-
 def test_exports_carry_marks(documents: Documents) -> None:
     breast = {"spans": [[22, 28], [41, 47]], "type": "Disease"}
     documents.mark(
@@ -197,16 +149,3 @@ def test_exports_carry_marks(documents: Documents) -> None:
     ]
     predicted = [json.loads(line) for line in files["jsonl"].text.splitlines()]
     assert [p["mention"] for p in predicted] == ["Breast cancer", "leukaemia", "lymphomas"]
-
-
-def test_what_does_not_fit_is_refused(documents: Documents) -> None:
-    version = documents.get()["marks_version"]
-    across = {"spans": [[10, 30]], "type": "Disease"}
-    documents.mark({"action": "add", "after": across}, status=422)
-    documents.mark({"action": "add"}, status=422)
-    documents.mark({"action": "move", "before": BOTH}, status=422)
-    documents.mark({"action": "delete", "before": {"spans": []}}, status=422)
-    documents.mark({"action": "done"})
-    assert documents.get()["done"]
-    documents.mark({"action": "add", "after": LEUKAEMIA}, version=version, status=409)
-    assert shown(documents.get()) == FIRST

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from linker.desk.service import workbench
-
 from .conftest import Start
 
 TABLE = "mention,ward\nA-T,1\nbreast cancer,2\nA-T,3\nataxia telangiectasia,4\nzzzz qqqq,5\n,6\n"
@@ -55,28 +53,6 @@ def decide(client: Any, number: int, key: str, concept: str | None, **fields: An
     return answer.json()
 
 
-def test_equal_mentions_of_a_table_are_one_row(client: Any) -> None:
-    project = create(client, TABLE, name="wards")
-    assert (project["name"], project["kind"], project["mentions"]) == ("wards", "table", 5)
-    assert project["groups"] == 4
-    page = queue(client, project["id"], sort="document")
-    assert [(r["mention"], r["count"]) for r in page["rows"]] == [
-        ("A-T", 2),
-        ("breast cancer", 1),
-        ("ataxia telangiectasia", 1),
-        ("zzzz qqqq", 1),
-    ]
-    assert (page["total"], page["mentions"]) == (4, 5)
-    assert page["rows"][1]["answers"][0]["concept_id"] == "MESH:D001943"
-    assert page["rows"][0]["first"]["row"] == 2
-    group = client.get(f"/projects/{project['id']}/groups/{page['rows'][0]['key']}").json()
-    assert [place["cells"] for place in group["places"]] == [
-        {"mention": "A-T", "ward": "1"},
-        {"mention": "A-T", "ward": "3"},
-    ]
-    assert len(group["prediction"]["parts"][0]["candidates"]) > 1
-
-
 def test_a_decision_holds_and_is_undone(client: Any) -> None:
     project = create(client, TABLE)["id"]
     key = queue(client, project, sort="document")["rows"][0]["key"]
@@ -114,49 +90,6 @@ def test_the_first_request_to_a_new_process_may_be_a_decision(start: Start) -> N
     assert decide(client, project, str(key), None)["summary"]["decided"] == 1
 
 
-def test_many_decisions_are_one_step(client: Any) -> None:
-    project = create(client, TABLE)["id"]
-    rows = queue(client, project, sort="document")["rows"]
-    said = [{"key": row["key"], "concept_id": "MESH:D001943"} for row in rows]
-    body = {"reviewer": "Ada", "decisions": [*said, said[0]]}
-    added = client.post(f"/projects/{project}/decisions", json=body).json()
-    assert {d["step"] for d in added["decisions"]} == {added["step"]}
-    ids = [d["id"] for d in added["decisions"]]
-    assert ids == list(range(ids[0], ids[0] + 5))
-    assert added["summary"]["decided"] == 5
-    undone = client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).json()
-    assert undone["summary"]["decided"] == 0
-
-
-def test_texts_without_marks_are_searched(client: Any) -> None:
-    text = "He had breast cancer. Later, ataxia telangiectasia was found."
-    project = create(client, text, "note.txt")
-    rows = queue(client, project["id"], sort="document")["rows"]
-    assert [row["mention"] for row in rows] == ["breast cancer", "ataxia telangiectasia"]
-    assert project["type"] == "Disease"  # since the dictionary is of diseases
-    assert {row["type"] for row in rows} == {"Disease"}
-    place = client.get(f"/projects/{project['id']}/groups/{rows[0]['key']}").json()["places"][0]
-    assert (place["before"], place["text"]) == ("He had ", "breast cancer")
-
-
-def test_no_note_of_others_is_replaced_unseen(client: Any) -> None:
-    project = create(client, TABLE)["id"]
-    key = queue(client, project)["rows"][0]["key"]
-
-    def note(reviewer: str, value: str, **before: str | None) -> Any:
-        body = {"reviewer": reviewer, "key": key, "kind": "note", "value": value}
-        return client.post(f"/projects/{project}/remarks", json=body | before)
-
-    assert note("Ada", "see chart 7", before="").status_code == 201
-    refused = note("Bob", "ask Eve", before="")
-    assert refused.status_code == 409
-    assert (refused.json()["where"], refused.json()["now"]) == ("before", "see chart 7")
-    assert queue(client, project)["rows"][0]["note"] == "see chart 7"
-    assert note("Bob", "see chart 7", before="").status_code == 201  # is what he wants
-    assert note("Bob", "", before="see chart 7").status_code == 201
-    assert note("Ada", "or 8", before="see chart 7").status_code == 409
-
-
 @pytest.mark.parametrize(
     ("content", "file", "query", "status", "said"),
     [
@@ -189,42 +122,6 @@ def export(client: Any, number: int, form: str = "own") -> Any:
     answer = client.get(f"/projects/{number}/export", params={"format": form})
     assert answer.status_code == 200, answer.text
     return answer
-
-
-def test_disagreements_are_shown_until_somebody_settles_them(client: Any) -> None:
-    project = create(client, TABLE)["id"]
-    keys = {row["mention"]: row["key"] for row in queue(client, project)["rows"]}
-
-    def said(reviewer: str, mention: str, concept: str, *settles: str) -> None:
-        record = {"key": keys[mention], "concept_id": concept, "settles": settles}
-        body = {"reviewer": reviewer, "decisions": [record]}
-        answer = client.post(f"/projects/{project}/decisions", json=body)
-        assert answer.status_code == 201, answer.text
-
-    for reviewer, concept in (("Ada", "MESH:D001260"), ("Bob", "MESH:D001943")):
-        said(reviewer, "A-T", concept)
-    (row,) = client.get(f"/projects/{project}/disagreements").json()["rows"]
-    assert [d["concept_id"] for d in row["decisions"]] == ["MESH:D001260", "MESH:D001943"]
-    said("Eve", "A-T", "MESH:D001260", "Ada", "Bob")
-    assert client.get(f"/projects/{project}/disagreements").json()["rows"] == []
-
-
-def test_a_reviewed_file_is_read_back(client: Any) -> None:
-    project = create(client, TABLE, "wards.csv")["id"]
-    lines = export(client, project).text.split("\n")
-    place = lines[0].split(",").index("state (fill in)")
-    cells = lines[2].split(",")
-    assert (cells[0], cells[2], cells[place]) == ("breast cancer", "MESH:D001943", "model")
-    cells[place] = "accepted"
-    lines[2] = ",".join(cells)
-    for imported in (1, 0):
-        query = {"file": "wards.reviewed.csv", "reviewer": "Bob"}
-        address, body = f"/projects/{project}/sources", "\n".join(lines).encode()
-        said = client.post(address, params=query, content=body).json()
-        assert (said["imported"], said["mentions"]) == (imported, 5)
-    assert said["states"] == {"model": 4, "accepted": 1}
-    (decision,) = client.get("/decisions").json()["decisions"]
-    assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "Bob")
 
 
 def test_who_decided_what_names_nobody_is_wanted(client: Any) -> None:
@@ -268,13 +165,6 @@ def test_a_further_file_is_added_once_and_of_the_same_kind(client: Any) -> None:
     assert answer.headers["content-type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert archive.namelist() == ["wards.reviewed.csv", "more.reviewed.csv"]
-
-
-def test_a_table_whose_column_nobody_named_is_no_document(client: Any) -> None:
-    project = create(client, PUBTATOR, "some.txt")["id"]
-    address, table = f"/projects/{project}/sources", b"finding,ward\ngout,1\n"
-    answer = client.post(address, params={"file": "wards.csv"}, content=table)
-    assert (answer.status_code, answer.json()["where"]) == (409, "kind")
 
 
 def test_a_project_of_another_release_says_so_and_is_linked_anew(
@@ -323,14 +213,3 @@ def test_a_file_that_cannot_be_written_is_no_fault_of_the_request(start: Start) 
     assert [answer.status_code for answer in refused] == [503, 503]
     assert "database is locked" in refused[0].json()["error"]
     assert client.post(f"/projects/{project}/decisions", json=body).status_code == 201
-
-
-def test_decisions_are_exported_while_a_project_is_linked_anew(
-    client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = create(client, "mention\ngout\n", "a.csv")["id"]
-    (row,) = queue(client, project)["rows"]
-    decide(client, project, row["key"], None)
-    monkeypatch.setattr(workbench.linking, "pending", lambda *_: None)  # it never comes to an end
-    assert client.post(f"/projects/{project}/relink").json()["linked"] == 0
-    assert len(export(client, project, "decisions").text.splitlines()) == 2

@@ -272,27 +272,6 @@ def test_filters_and_all_in_bulk(make: Make, show: Open) -> None:
     progress(page, "0 of 6 decided")
 
 
-def test_what_differs_from_the_file(make: Make, show: Open) -> None:
-    places = (
-        "1\t0\t9\tleukaemia\tDisease\tMESH:D009369\n1\t11\t25\tbreast cancers\tDisease\tD001943\n"
-    )
-    project = make(
-        f"1|t|Leukaemia, breast cancers\n1|a|\n{places}".replace("leuk", "Leuk"), "a.txt", ""
-    )
-    page = show(project, show="differs")
-    assert names(page) == ["Leukaemia"]
-    expect(page.locator("#file-says")).to_have_text("≠ The file says Neoplasms MESH:D009369")
-    page.click("#file-says button")
-    page.click("#concept >> text=Choose this concept")
-    status(page, "Leukaemia: MESH:D009369.")
-    expect(page.locator("#file-says")).to_have_text(
-        "The file says the same: Neoplasms MESH:D009369"
-    )
-    page.select_option("[name=show]", "decided")
-    page.locator("#rows .row", has_text="Leukaemia").wait_for()
-    expect(page.locator("#rows .signs")).to_have_count(0)
-
-
 def test_reviewers_disagree_and_a_third_settles(make: Make, show: Open) -> None:
     project = make()
     ada, bob = show(project, "Ada", sort="document"), show(project, "Bob", sort="document")
