@@ -408,7 +408,7 @@ class Dictionary:
             LinkerError: a file cannot be read, or none of its concepts joins one of ours.
         """
         lenders = [lending.read(path, on_error=on_error) for path in paths]
-        return self.with_lent_names(lending.consider(self.columns, self.sources, lenders, form))
+        return self.with_lent_names(lending.consider(self.columns, lenders, form))
 
     def with_lent_names(self, lending: Lending) -> Dictionary:
         """A dictionary that also holds the names and references that other vocabularies lend.
