@@ -151,7 +151,6 @@ def test_a_concept_that_is_another_by_name_lends_nothing(
     assert outcomes(account)["D:1", "tussive"] == outcome
     (report,) = account.lenders
     assert (report.joined, report.contradicted) == (1, int(is_another))
-    assert ("joined 1 (1 whose names are of another concept), " in report.summary()) == is_another
 
 
 def test_labels_are_names_over_two_steps(ours: Dictionary, mappings: Path, diseases: Path) -> None:
@@ -182,9 +181,7 @@ def test_lent_names_are_kept(ours: Dictionary, diseases: Path, tmp_path: Path) -
     added = again.add([("the ague", ["M:1"]), ("ague", ["M:1"])])
     assert lent(added) == lent(borrower)
     assert not len(added.lent_rows[added.lent_rows >= len(again.names)])
-    stats = inspection.stats(again)
-    assert (stats["lent_names"], stats["names"]) == ({"d.obo": 3}, 9)
-    assert "lent_names" not in inspection.stats(ours)
+    assert inspection.stats(again)["lent_names"] == {"d.obo": 3}
 
 
 REFERENCES = (
@@ -225,9 +222,6 @@ def test_what_files_say_of_other_ids_is_kept(
     assert [other.id for other in ours.also(1, ["O", "D", "M"])] == ["D:8"]
     twice = ours.lend(diseases).lend(saved(tmp_path / "r.sssom.tsv", REFERENCES))
     assert [other.id for other in twice.also(0, ["O", "D"])] == ["D:1", "O:1", "O:2"]
-
-
-# what is wrong with a lender, where, and what to do
 
 
 # which concepts are the same
