@@ -19,12 +19,6 @@ def plug_in(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: found.get(group, []))
 
 
-def test_every_encoder_of_ours_is_there() -> None:
-    assert registry.load("tfidf") is TfidfEncoder
-    for name in registry.ENCODERS:
-        assert isinstance(registry.load(name), type)
-
-
 def test_third_parties_add_encoders_but_replace_none(monkeypatch: pytest.MonkeyPatch) -> None:
     plug_in(monkeypatch, mine="collections:OrderedDict", tfidf="collections:OrderedDict")
     from collections import OrderedDict

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,16 +86,6 @@ def test_the_lists_stay_on_the_disk(folder: Path) -> None:
     assert copy.search(QUERIES, 5).rows.tolist() == index.search(QUERIES, 5).rows.tolist()
 
 
-def test_too_low_a_recall_is_refused_unless_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ann, "recall", lambda *_: 0.5)
-    with pytest.raises(LinkerError):
-        build(tmp_path / "a", VECTORS, IndexOptions(), QUERIES, "")
-    record = build(tmp_path / "b", VECTORS, IndexOptions(recall=0.1), QUERIES, "").record
-    assert (record.recall, record.probes) == (0.5, 1)
-
-
 # ----------------------------------------------------------------------------- damaged indexes
 
 
@@ -160,11 +148,6 @@ def test_records_that_do_not_fit(folder: Path, tmp_path: Path, change: dict[str,
     (tmp_path / "index" / "index.json").write_text(json.dumps(record | change))
     with pytest.raises(DAMAGED):
         IvfIndex.load(tmp_path / "index", VECTORS, "checksum")
-
-
-def test_faiss_is_not_imported_where_no_index_is() -> None:
-    code = "import sys, linker.linking.linker; sys.exit('faiss' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_recall_counts_equal_scores_alike() -> None:
