@@ -48,7 +48,7 @@ def lending(
     """A dictionary with the names that some files lend, and the account of these names."""
     lenders = [read(locate(name)) for name in files]
     with mock.patch("linker.dictionary.lending.KINDS", kinds):
-        account = consider(receiver.columns, receiver.sources, lenders)
+        account = consider(receiver.columns, lenders)
     return receiver.with_lent_names(account), account
 
 

@@ -43,7 +43,8 @@ _PATHS = o.argument("PATH...", nargs=-1, required=True)
 )
 def stats(options: SimpleNamespace) -> None:
     """Count concepts, names, ambiguous names, old ids, depth, cycles."""
-    dictionary, lending = o.read_and_lend(options.paths, options)
+    dictionary = o.read_dictionary(options.paths, options)
+    lending = dictionary.lending
     figures = inspection.stats(dictionary)
     with common.stdout():
         if options.form == "json":
@@ -114,17 +115,14 @@ def lend(options: SimpleNamespace) -> None:
     A LENDER is a dictionary file, or a file of mappings (SSSOM). The table has a row for each name.
     """
     path, lenders = options.path, options.lenders
-    dictionary = o.read_dictionary([path], options)
-    dictionary, lending = o.lent(dictionary, lenders, options.on_error)
-    names = {i: dictionary.preferred_name(row) for row, i in enumerate(dictionary.ids)}
+    files = map(o.located, lenders)
+    lending = o.read_dictionary([path], options).lend(*files, on_error=options.on_error).lending
     with common.writing(options.output, [path, *lenders]) as file:
         write_row = row_writer(file)
-        write_row(("concept_id", "concept", "name", "kind", "lender_id", "file", "status"))
+        write_row(("concept_id", "name", "lender_id", "file", "status"))
         for considered in lending.names:
-            ids, name = considered.concepts, considered.name
-            concepts = "|".join(ids), "|".join(names[identifier] for identifier in ids)
-            lender = name.concept_id, considered.file, considered.outcome
-            write_row((*concepts, name.text, name.kind, *lender))
+            ids, name = "|".join(considered.concepts), considered.name
+            write_row((ids, name.text, name.concept_id, considered.file, considered.outcome))
     o.say_lent(lending)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from linker.cli import common
-from linker.dictionary import Dictionary, lending
+from linker.dictionary import Dictionary
 from linker.dictionary.lending import Lending
 from linker.encoders import registry
 from linker.errors import LinkerError, OnError, Skip, UsageError, stop
@@ -260,24 +260,20 @@ def read_dictionary(paths: Sequence[str], options: SimpleNamespace) -> Dictionar
         paths: the files, or the folder.
         options: of the command: those of `READING` and on_error, as far as it has them.
     """
-    return read_and_lend(paths, options)[0]
-
-
-def read_and_lend(paths: Sequence[str], options: SimpleNamespace) -> tuple[Dictionary, Lending]:
-    """Like `read_dictionary`, with the account of the names that --lend lends."""
     on_error = getattr(options, "on_error", stop)
     dictionary = _read(paths, reading_options(options), on_error)
-    return lent(dictionary, getattr(options, "lend", None) or (), on_error)
+    lenders = [located(path) for path in getattr(options, "lend", None) or ()]
+    return dictionary.lend(*lenders, on_error=on_error) if lenders else dictionary
 
 
 def read_and_say(paths: Sequence[str], options: SimpleNamespace) -> Dictionary:
     """Like `read_dictionary`, and say what the dictionary holds and which names are lent to it."""
-    dictionary, lending = read_and_lend(paths, options)
+    dictionary = read_dictionary(paths, options)
     for source in dictionary.sources:
         release = f", {source.release}" if source.release else ""
         concepts = f"{source.concepts:,} concepts"
         common.say(f"dictionary: {source.file} ({source.format}{release}): {concepts}")
-    say_lent(lending)
+    say_lent(dictionary.lending)
     return dictionary
 
 
@@ -299,17 +295,6 @@ def _read(paths: Sequence[str], chosen: dict[str, Any], on_error: OnError) -> Di
     if "hierarchy" in of_files:
         of_files["hierarchy"] = located(of_files["hierarchy"])
     return Dictionary.read(*paths, format=format, on_error=on_error, **of_files)
-
-
-def lent(
-    dictionary: Dictionary, paths: Sequence[str], on_error: OnError
-) -> tuple[Dictionary, Lending]:
-    """Lend names of files to a dictionary; nothing changes where there are none."""
-    if not paths:
-        return dictionary, lending.Lending()
-    lenders = [lending.read(located(path), on_error=on_error) for path in paths]
-    account = lending.consider(dictionary.columns, dictionary.sources, lenders)
-    return dictionary.with_lent_names(account), account
 
 
 def say_lent(lending: Lending) -> None:

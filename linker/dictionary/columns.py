@@ -88,6 +88,12 @@ class RaggedArray:
         return cls(arrays[f"{name}.indptr"], arrays[f"{name}.indices"])
 
 
+def ranges(starts: NDArray[Any], sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """The numbers of several ranges, one range behind another."""
+    shift: NDArray[np.int64] = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+    return np.arange(sizes.sum()) + shift
+
+
 @dataclass(frozen=True, slots=True)
 class NameColumns:
     """The names of all concepts. A text that names two concepts stands in two rows."""

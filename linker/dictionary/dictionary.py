@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,15 @@ LENT_RANK = len(_FIRST_KINDS) + 1  # of the best lent name, behind all kinds of 
 _SAMPLE = 2000  # names that tell whether a dictionary is in capitals
 
 
+class Choices(TypedDict, total=False):
+    """What readers of some formats leave out; see `linker.io.dictionaries.takes`."""
+
+    languages: Sequence[str]  # keep only names in these, as "en", "ENG" or "en-US"; () keeps all
+    sources: Sequence[str]  # keep only names of these vocabularies (UMLS), or concepts (OMOP)
+    prefix: str  # of the ids that have none, of tables; also those of `hierarchy`
+    under: Sequence[str]  # keep what is under these tree numbers or ids (MeSH), or "all"
+
+
 class Dictionary:
     """Concepts with their names, old ids and hierarchy.
 
@@ -59,7 +68,12 @@ class Dictionary:
         columns: the arrays.
         labels: the semantic types, sources and languages that numbers in the columns stand for.
         sources: the files that the dictionary was made of.
+
+    Attributes:
+        lending: the account of the names that `lend` considered, until something else is added.
     """
+
+    lending: Lending = Lending()
 
     def __init__(self, columns: Columns, labels: Sequence[str], sources: Sequence[Source]) -> None:
         self.columns, self.labels, self.sources = columns, list(labels), tuple(sources)
@@ -87,11 +101,8 @@ class Dictionary:
         hierarchy: files.Pathlike | None = None,
         namespaces: Sequence[str] = (),
         types: Sequence[str] = (),
-        languages: Sequence[str] = ENGLISH,
-        sources: Sequence[str] = (),
-        prefix: str = "",
-        under: Sequence[str] = (),
         on_error: OnError = stop,
+        **choices: Unpack[Choices],
     ) -> Dictionary:
         """Read one or more dictionary files into one dictionary.
 
@@ -104,14 +115,8 @@ class Dictionary:
                 id.
             namespaces: keep only concepts with these CURIE prefixes (all where empty).
             types: keep only concepts with one of these semantic types (all where empty).
-            languages: keep only names in these languages, as "en", "ENG" or "en-US", of formats
-                that have languages (all where empty).
-            sources: keep only names of these vocabularies, of UMLS, or their concepts, of OMOP (all
-                where empty).
-            prefix: of the ids that have none, of tables; also those of `hierarchy`, if it is one.
-            under: of MeSH keep the descriptors with these tree numbers or ids, and what is below
-                them, or "all" (diseases where empty).
             on_error: what to do with a bad record; returns to skip it.
+            choices: for the formats that have them.
 
         Raises:
             LinkerError: a file cannot be read, is no dictionary, or holds a bad record and
@@ -121,8 +126,8 @@ class Dictionary:
         refuse_pipes(paths)
         builder = Builder(frozenset(namespaces), frozenset(types), on_error)
         formats = [format or dictionaries.detect(path) for path in paths]
-        chosen = Languages(languages)
-        given = {"languages": chosen, "sources": sources, "prefix": prefix, "under": Part(under)}
+        chosen, under = Languages(choices.get("languages", ENGLISH)), choices.get("under", ())
+        given = {"sources": (), "prefix": "", **choices, "languages": chosen, "under": Part(under)}
         for path, name in zip(paths, formats, strict=True):
             options = dictionaries.options_of(name, formats, given)
             concepts = dictionaries.read(path, name, on_error=on_error, **options)
@@ -135,9 +140,9 @@ class Dictionary:
         hierarchy = dictionaries.located(hierarchy)
         name = dictionaries.detect(hierarchy)
         # names of the hierarchy are not used
-        of_hierarchy = {"languages": (), "prefix": prefix, "under": under}
-        options = {o: v for o, v in of_hierarchy.items() if dictionaries.takes(name, o)}
-        return dictionary.with_parents(cls.read(hierarchy, on_error=on_error, **options))
+        of_hierarchy = {"languages": (), "prefix": choices.get("prefix", ""), "under": under}
+        taken: Any = {o: v for o, v in of_hierarchy.items() if dictionaries.takes(name, o)}
+        return dictionary.with_parents(cls.read(hierarchy, on_error=on_error, **taken))
 
     @cached_property
     def vocabulary(self) -> ObjectSource:
@@ -403,7 +408,7 @@ class Dictionary:
             LinkerError: a file cannot be read, or none of its concepts joins one of ours.
         """
         lenders = [lending.read(path, on_error=on_error) for path in paths]
-        return self.with_lent_names(lending.consider(self.columns, self.sources, lenders, form))
+        return self.with_lent_names(lending.consider(self.columns, lenders, form))
 
     def with_lent_names(self, lending: Lending) -> Dictionary:
         """A dictionary that also holds the names and references that other vocabularies lend.
@@ -438,7 +443,9 @@ class Dictionary:
                 said = itertools.chain(*map(dataclasses.astuple, references))
                 cells[row] = XREF_SEPARATOR.join([*filter(None, [cells[row]]), *said])
             columns = dataclasses.replace(columns, also=Strings.of(cells))
-        return Dictionary(columns, labels, (*self.sources, *sources))
+        borrower = Dictionary(columns, labels, (*self.sources, *sources))
+        borrower.lending = lending
+        return borrower
 
     def add(
         self, names: Iterable[tuple[str, Sequence[str]]], form: Callable[[str], str] = str

@@ -212,16 +212,12 @@ class Joins:
 
 
 def consider(
-    columns: Columns,
-    sources: Sequence[Source],
-    lenders: Sequence[Lender],
-    form: Callable[[str], str] = normalize,
+    columns: Columns, lenders: Sequence[Lender], form: Callable[[str], str] = normalize
 ) -> Lending:
     """Decide which names are lent to the concepts of a dictionary.
 
     Args:
         columns: the arrays of the dictionary.
-        sources: the files of the dictionary.
         lenders: the files that lend, in the order in which they lend a name that several have.
         form: the normal form of a name, by which names are the same.
 
@@ -249,9 +245,7 @@ def consider(
                 raise LinkerError(problem)
         # a file of mappings without labels joins the concepts of other files, and lends nothing
         elif not report.source.concepts and any(concept.names for concept in lender.concepts):
-            is_own = any(source.sha256 == report.source.sha256 for source in sources)
-            why = "it is a file of the dictionary itself" if is_own else report.summary()
-            problem = f"{lender.path}: lends no name ({why})"
+            problem = f"{lender.path}: lends no name ({report.summary()})"
         if problem:
             logger.warning("%s", problem)
     considered = [name for of_lender in names for name in of_lender]

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.dictionary.columns import RaggedArray
+from linker.dictionary.columns import RaggedArray, ranges
 from linker.io import persistence
 from linker.io.persistence import Strings
 
@@ -179,12 +179,10 @@ def _letters(words: Sequence[bytes]) -> NDArray[np.uint8]:
     return np.ascontiguousarray(rows.view(np.uint8).reshape(len(words), size).T)
 
 
-def _joined(lists: RaggedArray, rows: Ints) -> tuple[Ints, Ints]:
+def _joined(lists: RaggedArray, rows: Ints) -> tuple[NDArray[np.int32], Ints]:
     """The numbers of some lists one behind another, and how many each list has."""
-    starts, ends = lists.indptr[rows], lists.indptr[rows + 1]
-    sizes = (ends - starts).astype(np.int64)
-    before = np.cumsum(sizes) - sizes
-    return lists.indices[np.repeat(starts - before, sizes) + np.arange(sizes.sum())], sizes
+    sizes = (lists.indptr[rows + 1] - lists.indptr[rows]).astype(np.int64)
+    return lists.indices[ranges(lists.indptr[rows], sizes)], sizes
 
 
 logger = logging.getLogger(__name__)

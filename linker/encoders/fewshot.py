@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
@@ -26,11 +26,9 @@ from linker.encoders.dan import (
 )
 from linker.encoders.words import unit
 from linker.errors import LinkerError
-from linker.io import files, persistence
 from linker.io.fields import OptionGroup, Units
 
 _BASE = "base"
-_OF_WORD_VECTORS = ("cca", "words")
 _SHOTS: Changes = {
     "ground": {"shots": 15, "epochs": 200},
     "recipe": {"classes": "parts", "anchors": "between", "patience": 10, "batch_size": 16},
@@ -43,9 +41,7 @@ class FewShotOptions(OptionGroup):
 
     group: ClassVar[str] = "fewshot"
 
-    # cca: mean word vectors, projected; words: as they are;
-    # or the folder of a model of the encoder dan or fewshot
-    base: str = "cca"
+    base: Literal["cca", "words"] = "cca"  # mean word vectors, projected or as they are
     hidden: Units = 2400  # units of the hidden layer; 9,600 in the paper
     normalize: ClassVar[bool] = True  # unit vectors, so that the dense score is a cosine
 
@@ -65,7 +61,7 @@ class FewShotEncoder(NumpyEncoder):
     presets: ClassVar[Mapping[str, Preset]] = {
         "fewshot": Preset(
             "Dense: mean word vectors, moved by a network that a few names of each large class "
-            "train; may stand on another one.",
+            "train.",
             merged(
                 OF_WORDS,
                 LARGE_CLASSES,
@@ -85,32 +81,16 @@ class FewShotEncoder(NumpyEncoder):
 
     @classmethod
     def create(cls, context: EncoderContext) -> FewShotEncoder:
-        """Make or load the encoder below; the network is to be trained.
-
-        Raises:
-            LinkerError: there is no such model, or its encoder is another one.
-        """
-        options, name = context.options, context.options.base
-        if name in _OF_WORD_VECTORS:
-            means = DanOptions(cca=name == "cca", hidden=0)
-            base: NumpyEncoder
-            base = DanEncoder.fitted(of_concepts(context.table), means, context.words)
-            provenance = ""  # word vectors have a fingerprint already
-        elif Path(name).is_dir():
-            base, provenance = persistence.load(name, "model", _of_model)
-            # the saved options hold no path of this machine
-            options = dataclasses.replace(options, base=Path(name).resolve().name)
-        else:
-            raise LinkerError(
-                f"fewshot.base is {name!r}; expected: cca, words, or the folder of a model"
-            )
-        encoder = cls(base, options)
-        encoder.seed, encoder.provenance = context.seed, provenance
+        """Make the encoder below; the network is to be trained."""
+        means = DanOptions(cca=context.options.base == "cca", hidden=0)
+        base = DanEncoder.fitted(of_concepts(context.table), means, context.words)
+        encoder = cls(base, context.options)
+        encoder.seed = context.seed
         return encoder
 
     @classmethod
-    def needs_words(cls, options: FewShotOptions) -> bool:
-        return options.base in _OF_WORD_VECTORS
+    def needs_words(cls, options: object) -> bool:
+        return True
 
     @property
     def dim(self) -> int:
@@ -126,29 +106,16 @@ class FewShotEncoder(NumpyEncoder):
 
     def save(self, folder: Path) -> None:
         self.base.save(folder / _BASE)
-        kind = "dan" if isinstance(self.base, DanEncoder) else "fewshot"
-        saved = {"base": kind, "options": dataclasses.asdict(self.options)}
+        saved = {"base": "dan", "options": dataclasses.asdict(self.options)}
         write_weights(folder, saved, self.weights)
 
     @classmethod
     def load(cls, folder: Path) -> FewShotEncoder:
         saved = read_options(folder)
-        base = _below(saved["base"], folder / _BASE)
+        if saved["base"] != "dan":
+            raise LinkerError(
+                f"{folder}: stands on another model, which this release does not read; train it "
+                "again with fewshot.base=cca or words"
+            )
+        base = DanEncoder.load(folder / _BASE)
         return cls(base, FewShotOptions(**saved["options"])).with_weights(folder)
-
-
-def _below(name: object, folder: Path) -> NumpyEncoder:
-    """Load an encoder that may stand below, given its name in the registry."""
-    if name in ("dan", "dan-higher"):
-        return DanEncoder.load(folder)
-    if name == "fewshot":
-        return FewShotEncoder.load(folder)
-    raise LinkerError(
-        f"{folder}: is of the encoder {name}, and fewshot stands on dan or fewshot; "
-        "train a model of one of these"
-    )
-
-
-def _of_model(folder: Path, config: Mapping[str, Any]) -> tuple[NumpyEncoder, str]:
-    """The encoder of a model, and a fingerprint of its weights."""
-    return _below(config["encoder"], folder / "dense"), files.sha256(folder / persistence.MANIFEST)

@@ -111,7 +111,7 @@ def check_lists(indptr: NDArray[Any], values: NDArray[Any], count: int, limit: i
         len(indptr) != count + 1
         or indptr[0] != 0
         or indptr[-1] != len(values)
-        or (np.diff(indptr) < 0).any()
+        or (indptr[1:] < indptr[:-1]).any()  # a difference may overflow
     ):
         raise ValueError("lists of rows overlap or leave gaps")
     if len(values) and not (values.min() >= 0 and values.max() < limit):

@@ -79,11 +79,11 @@ class IvfIndex(VectorIndex):
             (lists,), and the bytes of the lists: of each the codes, then the rows as int64, both
             with room for whole blocks of codes.
         record: what is known of it.
-        path: of the file of the lists, which faiss maps into memory for itself; None: they are
-            copied.
+        path: of the file of the lists, which faiss maps into memory for itself.
 
     Raises:
         ValueError: the arrays do not fit together.
+        LinkerError: faiss cannot map files here.
     """
 
     def __init__(
@@ -91,15 +91,15 @@ class IvfIndex(VectorIndex):
         vectors: NDArray[Any],
         arrays: Mapping[str, NDArray[Any]],
         record: IndexRecord,
-        path: Path | None = None,
+        path: Path,
     ) -> None:
         super().__init__(vectors)
         _check(self.vectors, arrays, record)
-        self.record, self.arrays = record, dict(arrays)
+        self.record, self.arrays, self._path = record, dict(arrays), path
         self._faiss = _restored(arrays, path)
 
-    def __reduce__(self) -> tuple[Any, ...]:  # in another process there is no file
-        return IvfIndex, (self.vectors, self.arrays, self.record)
+    def __reduce__(self) -> tuple[Any, ...]:  # objects of faiss do not go to other processes
+        return IvfIndex, (self.vectors, self.arrays, self.record, self._path)
 
     def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
         if among is not None and len(among) <= _FEW:
@@ -192,28 +192,19 @@ def _check(vectors: NDArray[Any], arrays: Mapping[str, NDArray[Any]], record: In
         raise ValueError("the arrays of the index do not fit together, or the names")
 
 
-def _restored(arrays: Mapping[str, NDArray[Any]], path: Path | None) -> Any:
-    """The index of faiss that arrays, which were checked, stand for."""
+def _restored(arrays: Mapping[str, NDArray[Any]], path: Path) -> Any:
+    """The index of faiss that arrays, which were checked, stand for; its lists stay in a file."""
     faiss, centroids, codebooks = _faiss(), arrays["centroids"], arrays["codebooks"]
+    if not hasattr(faiss, "OnDiskInvertedLists"):
+        raise LinkerError("faiss maps no files on Windows; take index.kind=exact")
     index = _new(len(centroids), centroids.shape[1], len(codebooks))
     index.quantizer.add(np.ascontiguousarray(centroids))
     faiss.copy_array_to_vector(np.ravel(codebooks), index.pq.centroids)
     sizes = arrays["sizes"].tolist()
     index.is_trained, index.ntotal = True, sum(sizes)
-    if path is not None and hasattr(faiss, "OnDiskInvertedLists"):  # not on Windows
-        lists = _mapped(path, sizes, index.code_size, arrays["lists"].nbytes)
-        lists.this.disown()  # the index frees them
-        index.replace_invlists(lists, True)
-        return index
-    start = 0
-    for number, size in enumerate(sizes):
-        middle = start + _room(size) * index.code_size
-        end = middle + _room(size) * _ROW
-        codes, rows = (np.array(arrays["lists"][a:b]) for a, b in ((start, middle), (middle, end)))
-        if size:
-            ids, pointer = rows.view(np.int64), faiss.swig_ptr
-            index.invlists.add_entries(number, size, pointer(ids), pointer(codes))
-        start = end
+    lists = _mapped(path, sizes, index.code_size, arrays["lists"].nbytes)
+    lists.this.disown()  # the index frees them
+    index.replace_invlists(lists, True)
     return index
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.dictionary import NameTable
+from linker.dictionary.columns import ranges as ranges
 from linker.dictionary.dictionary import LENT_RANK
 from linker.errors import LinkerError, check_wanted
 from linker.search.index import Floats, Hits, Integers, is_finite, is_first
@@ -177,12 +178,6 @@ def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     is_first = np.ones(len(keys), bool)
     is_first[1:] = keys[1:] != keys[:-1]
     return keys[is_first]
-
-
-def ranges(starts: NDArray[Any], sizes: NDArray[Any]) -> NDArray[np.int64]:
-    """The numbers of several ranges, one range behind another."""
-    shift: NDArray[np.int64] = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
-    return np.arange(sizes.sum()) + shift
 
 
 def ends(sizes: NDArray[Any]) -> NDArray[np.int64]:

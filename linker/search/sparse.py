@@ -281,12 +281,11 @@ def _load_matrix(folder: Path, shape: tuple[int, int]) -> csr_matrix:
         ValueError: they are no matrix of this shape; compiled code trusts what is checked here.
     """
     arrays = persistence.load_arrays(folder)
-    parts = arrays["data"], arrays["indices"], arrays["indptr"]
-    matrix = csr_matrix(parts, shape=shape, dtype=np.float32, copy=False)
-    matrix.check_format(full_check=True)
-    if not is_finite(matrix.data):
-        raise ValueError("a weight is not finite")
-    return matrix
+    data, indices, indptr = arrays["data"], arrays["indices"], arrays["indptr"]
+    persistence.check_lists(indptr, indices, *shape)
+    if data.dtype != np.float32 or data.shape != indices.shape or not is_finite(data):
+        raise ValueError("the weights are not finite, or do not fit the lists")
+    return csr_matrix((data, indices, indptr), shape=shape, copy=False)
 
 
 def usable_cores() -> int:

@@ -113,11 +113,3 @@ def test_names_are_alike_that_share_a_class(pairs: list[tuple[str, int]]) -> Non
     rows = np.arange(len(pairs))
     found = names.alike(rows, np.tile(rows, (len(rows), 1)))
     assert found.tolist() == [[bool(of[a] & of[b]) for b in names.texts] for a in names.texts]
-
-
-def test_retrieval_takes_each_text_once() -> None:
-    ranked = Classes(["x", "y", "x", "z", "u"], np.array([0, 0, 1, 1, 2]))
-    asked = Classes(["q", "q", "r", "s"], np.array([0, 2, 1, 7]))
-    texts, names, right = classes.retrieval(asked, ranked)
-    assert (texts, names) == (["q", "r", "s"], ["x", "y", "z", "u"])
-    assert [rows.tolist() for rows in right] == [[0, 1, 3], [0, 2], []]

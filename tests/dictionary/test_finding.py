@@ -59,26 +59,9 @@ def test_which_names_are_taken(names: DictionaryNames, text: str, expected: list
     assert [written for written in plausible(names, text) if written != "disease"] == expected
 
 
-def test_a_word_of_many_names_is_no_mention(tmp_path: Path) -> None:
-    rows = [f"D:{n}\tn{n} disease\t" for n in range(3)] + [f"E:{n}\tm{n}\t" for n in range(90)]
-    many = read(tmp_path / "many.tsv", "D:9\tDisease\t", *rows)
-    names = DictionaryNames(many, TextOptions())
-    assert plausible(names, "the disease is an m1, or n1 disease") == ["m1", "n1 disease"]
-
-
 def spelled(names: DictionaryNames, text: str) -> list[str]:
     findings = names.find(text)
     return [names.spelled(findings, match) for match in findings.matches]
-
-
-def test_facts_leave_out_annotated_mentions(dictionary: Dictionary) -> None:
-    extended = dictionary.add([("oedemas", ["E:1"]), ("swelling", ["E:1"])])
-    names = DictionaryNames(extended, TextOptions())
-    edema, swelling = names.facts("edema"), names.facts("swelling")
-    assert (edema.written, edema.normal) == (frozenset({"Edema"}), frozenset({"edema", "oedemas"}))
-    assert (swelling.written, swelling.concepts) == (frozenset(), frozenset())
-    assert names.facts("no such form").normal == frozenset()
-    assert spelled(names, "oedemas") == [""]  # an annotated spelling stays
 
 
 def test_the_spelling_of_the_dictionary(names: DictionaryNames) -> None:

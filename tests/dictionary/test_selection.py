@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -55,44 +54,6 @@ def chosen(*selections: Selection) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("lists", "ids"),
-    [
-        ({}, "A:1 A:2 B:3 B:4 A:5"),
-        ({"under": "A:1"}, "A:1 A:2 B:3"),
-        ({"under": ["A:2", "A:5"]}, "A:2 B:3 B:4 A:5"),
-        ({"under": "A:5"}, "B:4 A:5"),  # a cycle: each is below the other
-        ({"not_under": ["A:2"]}, "A:1 B:4 A:5"),
-        ({"not_under": ["A:5", "B:3"]}, "A:1 A:2"),
-        ({"under": "A:1", "not_under": "B:3"}, "A:1 A:2"),
-        ({"types": ["T1"]}, "A:2 B:3"),
-        ({"types": ("T1", "T2")}, "A:2 B:3 B:4"),
-        ({"namespaces": "b:"}, "B:3 B:4"),
-        ({"namespaces": "B", "types": "T1", "under": "A:1"}, "B:3"),
-    ],
-)
-def test_by_hand(lists: dict[str, object], ids: str) -> None:
-    one_for_each = (Selection(**{name: lists[name]}) for name in lists)  # type: ignore[arg-type]
-    for selections in ([Selection(**lists)], one_for_each):  # type: ignore[arg-type]
-        assert chosen(*selections) == ids.split()
-
-
-@pytest.mark.parametrize(
-    ("identifier", "ids", "message"),
-    [
-        ("A:20", "A:2 B:3", "A:20 is an alternative or old id; it stands for A:2, B:3"),
-        ("A:6", "B:3", "A:6 is an alternative or old id; it stands for B:3"),
-        ("A:1", "A:1 A:2 B:3", None),
-    ],
-)
-def test_an_old_id_stands_for_its_current_concepts(
-    identifier: str, ids: str, message: str | None, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.WARNING, "linker"):
-        assert chosen(Selection(under=(identifier,))) == ids.split()
-    assert caplog.messages == ([message] if message else [])
-
-
-@pytest.mark.parametrize(
     "selection",
     [
         Selection(under=("A:9",)),
@@ -105,14 +66,6 @@ def test_an_old_id_stands_for_its_current_concepts(
 def test_selections_that_are_refused(selection: Selection) -> None:
     with pytest.raises(LinkerError):
         chosen(selection)
-
-
-@pytest.mark.parametrize("field", ["namespaces", "types", "under"])
-def test_what_the_linker_cannot_answer_with_does_not_count(field: str) -> None:
-    linkable = np.array([identifier.startswith("A") for identifier in TREE.ids])
-    value = {"namespaces": "B", "types": "T2", "under": "B:3"}[field]
-    with pytest.raises(LinkerError):
-        selected(TREE, [Selection(**{field: (value,)})], linkable)  # type: ignore[arg-type]
 
 
 ROWS = st.integers(0, 7)

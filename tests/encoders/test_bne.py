@@ -69,35 +69,3 @@ def test_slow_twin(words: WordVectors, characters: bool) -> None:
             expected.append(vector.numpy())
     np.testing.assert_allclose(encoder.encode(names), np.stack(expected), atol=1e-5)
     assert encoder.alphabet == "abceiknrst"
-
-
-def test_what_is_too_long_is_not_read(words: WordVectors) -> None:
-    """More than 32 words, and than 32 characters of a word."""
-    encoder = make(words)
-    full = " ".join(["breast cancer"] * 16)
-    one, same, less = encoder.encode([full + " skin" * 300, full, full.removesuffix(" cancer")])
-    np.testing.assert_allclose(one, same, atol=1e-6)
-    assert np.abs(one - less).max() > 1e-6
-    longest = "abceikrs" * 4
-    long, cut, other = encoder.encode([longest + "n" * 5000, longest, longest[:-1] + "a"])
-    np.testing.assert_allclose(long, cut, atol=1e-6)
-    assert np.abs(long - other).max() > 1e-4
-
-
-def test_what_it_is_held_to(words: WordVectors) -> None:
-    names = Classes(
-        ["skin cancer", "skin", "breast cancer", "breast"], np.array([0, 0, 1, 1]), ["D:2", "D:1"]
-    )
-    means = words.means(names.texts)
-    plain = make(WordVectors(words.words[:3], words.vectors[:3]))
-    tokens = make(words)
-    np.testing.assert_allclose(plain.pretrained(names.texts), means)
-    np.testing.assert_allclose(
-        plain.prototypes(names, True), [means[:2].mean(0), means[2:].mean(0)], atol=1e-6
-    )
-    own = means.copy()
-    own[0] = words.vectors[3]
-    np.testing.assert_allclose(tokens.pretrained(names.texts), own)
-    np.testing.assert_allclose(
-        tokens.prototypes(names, True), [words.vectors[4], means[2:].mean(0)], atol=1e-6
-    )

@@ -116,19 +116,3 @@ def test_an_encoder_of_another_package(installed: Path, tmp_path: Path) -> None:
     assert linked.returncode == 0, linked.stderr
     assert "D2" in linked.stdout
     assert "D1" not in linked.stdout.partition("\n")[0]
-
-
-def test_its_options_and_presets_are_listed_and_checked(installed: Path, tmp_path: Path) -> None:
-    listed = linker(installed, "model", "encoders").stdout
-    assert "toy           Dense: counts of letters, times ten." in listed
-    train = ("train", "--dict", tmp_path / "d.tsv", "-o", tmp_path / "model")
-    for arguments, message in [
-        (("--encoder", "toy", "--set", "toy.x=1"), "there is no option toy.x; toy has: scale"),
-        (
-            ("--preset", "paper-toy", "--encoder", "tfidf"),
-            "the preset paper-toy is for the encoder toy",
-        ),
-    ]:
-        refused = linker(installed, *train, *arguments)
-        assert refused.returncode == 2
-        assert message in refused.stderr

@@ -19,18 +19,6 @@ def plug_in(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: found.get(group, []))
 
 
-def test_every_encoder_of_ours_is_there() -> None:
-    assert registry.load("tfidf") is TfidfEncoder
-    for name in registry.ENCODERS:
-        assert isinstance(registry.load(name), type)
-
-
-def test_an_unknown_encoder_lists_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    plug_in(monkeypatch, abc="os:path")
-    with pytest.raises(LinkerError, match="abc, bne"):
-        registry.load("tfid")
-
-
 def test_third_parties_add_encoders_but_replace_none(monkeypatch: pytest.MonkeyPatch) -> None:
     plug_in(monkeypatch, mine="collections:OrderedDict", tfidf="collections:OrderedDict")
     from collections import OrderedDict
@@ -59,8 +47,3 @@ def test_a_broken_package_is_named(
     plug_in(monkeypatch, bad=value)
     with pytest.raises(LinkerError, match=f"^encoder 'bad': {value} cannot be imported"):
         registry.load("bad")
-
-
-def test_the_best_encoder_needs_no_torch() -> None:
-    assert registry.BEST in registry.ENCODERS
-    assert not registry.load(registry.BEST).has_weights

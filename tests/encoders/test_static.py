@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 from linker import Dictionary
-from linker.encoders import static
 from linker.encoders.base import EncoderContext
-from linker.encoders.static import StaticEncoder, StaticOptions, WordPieces, _whitening
+from linker.encoders.static import StaticEncoder, StaticOptions, _whitening
 from linker.errors import LinkerError
 from linker.text.normalize import normalize
-from linker.training.pipeline import train
 
 LINES = [
     "D1\tbreast cancer\tbreast tumor|mammary carcinoma",
@@ -83,35 +81,7 @@ def test_the_whitening_is_the_inverse_root_of_the_shrunk_covariance(
     np.testing.assert_allclose(weights @ shrunk @ weights, np.eye(4), atol=1e-4)
 
 
-def test_without_synonyms_or_without_differences_nothing_is_whitened() -> None:
-    vectors, labels = grouped(20)
-    identity = np.eye(4, dtype=np.float32)
-    np.testing.assert_array_equal(_whitening(vectors, labels, 1), identity)
-    np.testing.assert_array_equal(_whitening(vectors, np.arange(len(labels)), 0.5), identity)
-    np.testing.assert_array_equal(_whitening(vectors[:0], labels[:0], 0.5), identity)
-    same = np.repeat(static.unit(vectors[:9]), 2, axis=0)  # synonyms with the same vectors
-    np.testing.assert_array_equal(_whitening(same, np.repeat(np.arange(9), 2), 0.5), identity)
-
-
 # ------------------------------------------------------------------------------------------------------------- the fit
-
-
-def test_the_components_with_the_largest_variance_are_kept(
-    dictionary: Dictionary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The products of names are those that a singular value decomposition comes nearest to them with."""
-    assert create(dictionary, dim=6).dim == 256  # with so few names all are kept
-    monkeypatch.setattr(static, "_ENOUGH", 1)
-    monkeypatch.setattr(static._fit, "__defaults__", (1,))
-    smaller = create(dictionary, dim=6).table
-    names = [normalize(text) for text in dictionary.names]
-    unit = static.unit(WordPieces.shipped().sums(names)).astype(float)
-    _, _, axes = np.linalg.svd(unit)
-    expected = unit @ axes[:6].T
-    lengths = np.linalg.norm(WordPieces.shipped().sums(names), axis=1)
-    sums = smaller.sums(names) / np.where(lengths, lengths, 1)[:, None]
-    assert smaller.dim == 6
-    np.testing.assert_allclose(sums @ sums.T, expected @ expected.T, atol=0.02)
 
 
 # -------------------------------------------------------------------------------------------------- names without vectors
@@ -130,29 +100,6 @@ def test_names_without_vectors(dictionary: Dictionary, caplog: pytest.LogCapture
     np.testing.assert_allclose(
         encoder.encode(["meniere fever"]), encoder.encode(["MÉNIÈRE, fever"]), atol=1e-6
     )
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        [f"D{i}\t{chr(0x4E00 + i)}病\t{chr(0x4E00 + i)}症" for i in range(30)],
-        ["D1\tfever\t—"],
-        ["D1\tfever\tfever fever|fever 病"],  # one vector for all names of the concept
-    ],
-    ids=["Chinese", "one name", "synonyms that are the same"],
-)
-def test_dictionaries_that_nothing_can_be_fitted_to(tmp_path: Path, lines: list[str]) -> None:
-    dictionary = read(tmp_path, lines)
-    encoder = create(dictionary)
-    np.testing.assert_array_equal(encoder.table.vectors, WordPieces.shipped().vectors)
-    linker = train(dictionary, encoder="static")
-    names = [name for name in dictionary.names if normalize(name)]
-    for name, prediction in zip(names, linker.link(names), strict=True):
-        assert prediction.parts[0].candidates[0].concept_id in {
-            dictionary.ids[int(dictionary.name_concept[row])]
-            for row, other in enumerate(dictionary.names)
-            if other == name
-        }
 
 
 # -------------------------------------------------------------------------------------------------------------- models

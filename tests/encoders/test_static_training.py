@@ -17,7 +17,6 @@ from linker.encoders.static import StaticEncoder, StaticOptions, WordPieces  # n
 from linker.encoders.trainable import TrainableStatic  # noqa: E402
 from linker.linking.options import changed, preset  # noqa: E402
 from linker.training.pipeline import train  # noqa: E402
-from linker.training.plan import RunSettings  # noqa: E402
 
 NAMES = ["skin cancer", "", "skins", "heart heart of skin", "ßß", "Cancer-heart"]
 PIECES = ["skin", "cancer", "heart", "of", "##s", "pain"]
@@ -64,23 +63,6 @@ def table(model: Linker) -> WordPieces:
     return encoder.table
 
 
-def test_gradients_reach_projection_and_sub_words_of_the_names_alone(static: StaticEncoder) -> None:
-    encoder = TrainableStatic(static)
-    encoder.embed(["skin cancer", "", "skins"])[:, 0].sum().backward()
-    gradient, of_all = encoder.log_weights.grad, encoder.projection.grad
-    assert gradient is not None
-    assert of_all is not None
-    assert torch.isfinite(gradient).all()
-    assert torch.isfinite(of_all).all()
-    assert of_all.all()
-    moved = gradient.any(dim=1).tolist()
-    assert [piece for piece, is_moved in zip(PIECES, moved, strict=True) if is_moved] == [
-        "skin",
-        "cancer",
-        "##s",
-    ]
-
-
 def test_the_finished_encoder_has_the_trained_vectors_in_8_bits(static: StaticEncoder) -> None:
     encoder = TrainableStatic(static)
     assert static.encode(NAMES)[[1, 4]].tolist() == [[0] * 4] * 2
@@ -94,35 +76,6 @@ def test_the_finished_encoder_has_the_trained_vectors_in_8_bits(static: StaticEn
     assert finished.table.scales[2] == pytest.approx(9 / 127)
     assert finished.options is static.options
     np.testing.assert_allclose(finished.encode(NAMES), encoder.encode(NAMES), atol=0.01)
-
-
-def test_both_phases_train(dictionary: Dictionary, options: LinkerOptions, model: Linker) -> None:
-    records = [(record["phase"], record["epoch"]) for record in model.history]
-    assert records == [("align", 1), ("align", 2), ("rank", 1)]
-    assert model.history[1]["loss"] < model.history[0]["loss"]
-    untrained = train(dictionary, encoder="static", options=options)
-    assert untrained.history == []
-    assert np.mean(table(untrained).vectors != table(model).vectors) > 0.5
-
-
-def test_an_interrupted_training_goes_on_to_the_same_model(
-    dictionary: Dictionary, options: LinkerOptions, model: Linker, tmp_path: Path
-) -> None:
-    class Stop(Exception):
-        pass
-
-    def stop(event: object) -> None:
-        if isinstance(event, dict) and event["phase"] == "align":
-            raise Stop
-
-    settings = RunSettings(tmp_path, on_event=stop)
-    with pytest.raises(Stop):
-        train(dictionary, encoder="static-tuned", options=options, settings=settings)
-    settings = RunSettings(tmp_path, resume=True)
-    again = train(dictionary, encoder="static-tuned", options=options, settings=settings)
-    assert again.history == model.history
-    np.testing.assert_array_equal(table(again).vectors, table(model).vectors)
-    assert answers(again) == answers(model)
 
 
 def test_a_saved_model_links_without_torch(model: Linker, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
 from linker.errors import LinkerError
-from linker.io import persistence
 
 OPTIONS = [
     TfidfOptions("char", 1, 2),
@@ -93,33 +91,6 @@ def test_slow_twin(options: TfidfOptions, names: list[str], queries: list[str]) 
         for vector in expected
     ]
     assert products == pytest.approx(np.array(dots), abs=1e-5)
-
-
-def test_unknown_characters_match_nothing() -> None:
-    encoder = fitted(["fever", "flu"], TfidfOptions("char", 1, 3))
-    assert not encoder.encode(["ΩΩΩ", "", "\ud800", "𝒳 ", "日本"]).toarray().any()
-    mixed, plain = (
-        encoder.encode(["flΩu"]).toarray(),
-        encoder.encode(["fl", "u"]).toarray().sum(axis=0),
-    )
-    # no n-gram spans what is unknown
-    assert set(np.flatnonzero(mixed)) == set(np.flatnonzero(plain))
-
-
-def test_a_name_in_many_batches_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"{a}{b}" for a in "abc" for b in "abc"]
-    whole = fitted(names, TfidfOptions("char", 1, 2))
-    monkeypatch.setattr("linker.encoders.tfidf._BATCH", 2)
-    assert (fitted(names, TfidfOptions("char", 1, 2)).encode(names) != whole.encode(names)).nnz == 0
-
-
-def test_saving_and_loading(tmp_path: Path) -> None:
-    encoder = fitted(["fever", "swine flu", "β"], TfidfOptions("char_wb", 2, 3, sublinear=True))
-    with persistence.saving(tmp_path / "m", "encoder", {}, lambda *_: None) as folder:
-        encoder.save(folder)
-    loaded = TfidfEncoder.load(tmp_path / "m")
-    assert loaded.options == encoder.options
-    assert (loaded.encode(["flu fever"]) != encoder.encode(["flu fever"])).nnz == 0
 
 
 def test_n_grams_that_fit_no_integer_are_refused() -> None:

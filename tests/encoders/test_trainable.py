@@ -13,13 +13,10 @@ from linker.errors import LinkerError
 torch = pytest.importorskip("torch")
 from torch import Tensor, nn  # noqa: E402
 
-from linker.encoders import trainable  # noqa: E402
 from linker.encoders.trainable import (  # noqa: E402
     Batch,
     Tokens,
     TrainableEncoder,
-    autocast,
-    bf16_is_fast,
     pick_device,
 )
 
@@ -103,38 +100,6 @@ def test_out_of_memory() -> None:
     with pytest.raises(LinkerError):
         encoder.encode(["a", "b"])
     assert encoder.training  # as before
-
-
-@pytest.mark.parametrize(
-    ("precision", "outer", "expected"),
-    [("fp32", False, False), ("fp32", True, False), ("bf16", False, True)],
-)
-def test_the_precision_decides(precision: trainable.Precision, outer: bool, expected: bool) -> None:
-    encoder = Sums()
-    encoder.precision = precision
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=outer):
-        assert encoder.embed(["a"]).dtype == torch.float32
-        assert encoder.encode(["a"]).dtype == np.float32
-    assert [autocasted for autocasted, _, _ in encoder.contexts] == [expected, expected]
-
-
-@pytest.mark.parametrize(
-    ("abilities", "expected"),
-    [({"avx512_bf16": True}, True), ({"amx_bf16": True, "avx512_bf16": False}, True), ({}, False)],
-)
-def test_bf16_pays_where_a_cpu_computes_it(
-    monkeypatch: pytest.MonkeyPatch, abilities: dict[str, bool], expected: bool
-) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: abilities, raising=False)
-    monkeypatch.setattr(
-        torch.cuda, "is_bf16_supported", lambda including_emulation=True: including_emulation
-    )
-    assert bf16_is_fast(CPU) is expected
-    assert not bf16_is_fast(CUDA)  # which would emulate it
-    with autocast(CPU, "auto"):
-        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == (
-            torch.bfloat16 if expected else torch.float32
-        )
 
 
 @pytest.mark.parametrize(

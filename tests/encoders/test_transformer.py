@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +18,7 @@ from linker.io import persistence
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 import huggingface_hub  # noqa: E402
-from safetensors.torch import load_file, save_file  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
 
 from linker.encoders.transformer import TransformerEncoder, TransformerOptions  # noqa: E402
 
@@ -127,103 +126,6 @@ def test_the_packaged_model() -> None:
     assert near > far + 0.3
 
 
-def test_the_packaged_model_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(LinkerError):
-        TransformerEncoder.pretrained(TransformerOptions())
-
-
-@pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])
-def test_loading_and_saving_are_quiet(
-    tiny_bert: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], level: int
-) -> None:
-    transformers.utils.logging.set_verbosity(level)
-    try:
-        create(tiny_bert).save(tmp_path / "m")
-        assert capfd.readouterr() == ("", "")
-        assert transformers.utils.logging.get_verbosity() == level
-        assert transformers.utils.logging.is_progress_bar_enabled()
-    finally:
-        transformers.utils.logging.set_verbosity_warning()
-
-
-def test_another_head(tiny_bert: Path, tmp_path: Path, encoder: TransformerEncoder) -> None:
-    masked = transformers.BertForMaskedLM(transformers.BertConfig.from_pretrained(tiny_bert))
-    masked.bert.load_state_dict(encoder.model.state_dict())
-    names = ["breast cancer", "fever"]
-    folder = tmp_path / "masked"
-    shutil.copytree(tiny_bert, folder)
-    save_file(
-        {key: values.clone() for key, values in masked.state_dict().items()},
-        folder / "model.safetensors",
-    )
-    assert np.array_equal(create(folder).encode(names), encoder.encode(names))
-
-
-def test_a_model_in_pieces(tiny_bert: Path, tmp_path: Path, encoder: TransformerEncoder) -> None:
-    folder = tmp_path / "pieces"
-    shutil.copytree(tiny_bert, folder, ignore=shutil.ignore_patterns("*.safetensors"))
-    weights = list(load_file(tiny_bert / "model.safetensors").items())
-    for n in range(2):
-        save_file(dict(weights[n::2]), folder / f"model-0000{n + 1}-of-00002.safetensors")
-    assert np.array_equal(create(folder).encode(["fever"]), encoder.encode(["fever"]))
-    (folder / "model-00002-of-00002.safetensors").unlink()
-    with pytest.raises(LinkerError):
-        create(folder)
-
-
-@pytest.fixture
-def of_kind(tiny_bert: Path, tmp_path: Path) -> Callable[..., Path]:
-    """A model of another kind with random weights, and the tokenizer of the tiny BERT."""
-
-    def make(kind: str, **sizes: Any) -> Path:
-        folder = tmp_path / kind
-        shutil.copytree(
-            tiny_bert, folder, ignore=shutil.ignore_patterns("config.json", "*.safetensors")
-        )
-        with torch.random.fork_rng():
-            torch.manual_seed(0)
-            model = transformers.AutoModel.from_config(
-                transformers.AutoConfig.for_model(kind, vocab_size=200, pad_token_id=0, **sizes)
-            )
-        save_file(model.state_dict(), folder / "model.safetensors")
-        model.config.save_pretrained(folder)
-        return folder
-
-    return make
-
-
-SIZES = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 64,
-    "max_position_embeddings": 64,
-}
-
-
-@pytest.mark.parametrize(
-    ("kind", "sizes"),
-    [
-        ("roberta", SIZES),
-        ("distilbert", {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64}),
-    ],
-)
-def test_other_kinds_of_encoders(
-    of_kind: Callable[..., Path], tmp_path: Path, kind: str, sizes: dict[str, int]
-) -> None:
-    encoder = create(of_kind(kind, **sizes))
-    names = ["breast cancer", "", "a " * 40]
-    together = encoder.encode(names)
-    assert together.shape == (3, 32)
-    assert all(
-        np.abs(encoder.encode([name])[0] - vector).max() < 1e-5
-        for name, vector in zip(names, together, strict=True)
-    )
-    encoder.save(tmp_path / "m")
-    assert np.array_equal(TransformerEncoder.load(tmp_path / "m").encode(names), together)
-
-
 # Folders that are no encoder
 
 
@@ -233,23 +135,6 @@ def refused(folder: Path | str, **options: Any) -> None:
         create(folder, **options)
     assert str(caught.value).startswith(f"{folder}: ")
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("config", "tokenizer_config"),
-    [
-        ({"model_type": "no-such-type"}, {}),
-        ({"num_attention_heads": 5}, {}),
-        ({"num_hidden_layers": 3}, {}),
-        ({"intermediate_size": 65}, {}),
-        ({"model_type": "gpt2"}, {}),
-        ({}, {"pad_token": None, "tokenizer_class": "PreTrainedTokenizerFast"}),
-    ],
-)
-def test_configurations(
-    edited: Callable[..., Path], config: dict[str, Any], tokenizer_config: dict[str, Any]
-) -> None:
-    refused(edited(config=config, tokenizer_config=tokenizer_config))
 
 
 @pytest.mark.parametrize(
@@ -302,22 +187,6 @@ def test_code_in_a_folder_is_never_run(edited: Callable[..., Path], tmp_path: Pa
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize(
-    ("config", "key", "change"),
-    [
-        ({}, "embeddings.LayerNorm.weight", lambda values: values * float("nan")),
-        ({"vocab_size": 50}, "embeddings.word_embeddings.weight", lambda values: values[:50]),
-    ],
-)
-def test_changed_weights(
-    edited: Callable[..., Path], config: dict[str, Any], key: str, change: Callable[[Any], Any]
-) -> None:
-    folder = edited(config=config)
-    weights = load_file(folder / "model.safetensors")
-    save_file(weights | {key: change(weights[key]).clone()}, folder / "model.safetensors")
-    refused(folder)
-
-
 # The hub
 
 
@@ -334,14 +203,6 @@ def test_the_hub_cannot_be_reached(capfd: pytest.CaptureFixture[str]) -> None:
     refused("owner/name")
     refused("two words")
     assert capfd.readouterr() == ("", "")
-
-
-def test_a_failed_fetch(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise OSError("404 Client Error\nRepository Not Found")
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
-    refused("owner/name")
 
 
 def test_what_was_fetched_before_needs_no_network(

@@ -6,7 +6,6 @@ import shutil
 import string
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,23 +31,6 @@ def random(*shape: int) -> np.ndarray:
 
 
 # --------------------------------------------------------------------------------------------------------------- words
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("Breast Cancer, type-2", ["breast", "cancer", "type", "2"]),
-        ("β-Thalassaemia", ["β", "thalassaemia"]),
-        ("Ménière's disease", ["meniere", "s", "disease"]),
-        ("İstanbul", ["istanbul"]),  # whose lower case is two characters
-        ("ά snake_case", ["α", "snake", "case"]),
-        ("肺癌", ["肺癌"]),
-        ("—?!…", []),
-        ("", []),
-    ],
-)
-def test_the_words_of_a_name(name: str, expected: list[str]) -> None:
-    assert words(name) == expected
 
 
 # ------------------------------------------------------------------------------------------------------------- the cut
@@ -92,19 +74,6 @@ def test_a_vector_is_the_sum_over_the_sub_words_of_all_words(table: WordPieces) 
 # ------------------------------------------------------------------------------------------------------------ rounding
 
 
-@given(
-    rows=st.lists(
-        st.lists(st.floats(-1e6, 1e6, width=32), min_size=4, max_size=4), min_size=1, max_size=5
-    )
-)
-def test_rounding_loses_half_a_step_of_the_largest_component(rows: list[list[float]]) -> None:
-    vectors = np.array(rows, np.float32)
-    table = WordPieces.of([str(i) for i in range(len(rows))], vectors)
-    step = np.abs(vectors).max(axis=1, keepdims=True) / 127
-    assert np.isfinite(table.floats()).all()
-    assert (np.abs(table.floats() - vectors) <= 0.5001 * step + 1e-37).all()
-
-
 # --------------------------------------------------------------------------------------------------- written and read
 
 
@@ -124,45 +93,11 @@ def is_mapped(values: np.ndarray) -> bool:
     return isinstance(values, np.memmap)
 
 
-def damaged(table: WordPieces) -> dict[str, dict[str, Any]]:
-    """Arrays that replace those of a table."""
-    scales = table.scales.copy()
-    scales[2] = np.nan
-    return {
-        "a row is missing": {"vectors": table.vectors[1:]},
-        "floats": {"vectors": table.vectors.astype(np.float32)},
-        "fewer scales": {"scales": table.scales[1:]},
-        "nan": {"scales": scales},
-        "no text": {"piece.data": np.array([255, 255], np.uint8)},
-        "no vectors": {"vectors": None},
-    }
-
-
-@pytest.mark.parametrize("change", [*damaged(WordPieces.of(PIECES, random(len(PIECES), 3)))])
-def test_arrays_that_do_not_fit_are_refused(table: WordPieces, tmp_path: Path, change: str) -> None:
-    table.write(tmp_path)
-    WordPieces.open(tmp_path)
-    for name, values in damaged(table)[change].items():
-        path = tmp_path / f"{name}.npy"
-        path.unlink() if values is None else np.save(path, values)
-    with pytest.raises((LookupError, TypeError, ValueError)):
-        WordPieces.open(tmp_path)
-
-
 # --------------------------------------------------------------------------------------------------------- the shipped
 
 
-def shipped() -> WordPieces:
-    if not _SHIPPED:
-        _SHIPPED.append(WordPieces.shipped())
-    return _SHIPPED[0]
-
-
-_SHIPPED: list[WordPieces] = []  # read once
-
-
 def test_the_shipped_table() -> None:
-    table = shipped()
+    table = WordPieces.shipped()
     assert is_mapped(table.vectors)
     assert len(set(table.pieces)) == len(table.pieces)
     assert table.floats().any(axis=1).all()
@@ -172,24 +107,11 @@ def test_the_shipped_table() -> None:
     assert (SHIPPED / "README.md").is_file()
 
 
-@pytest.mark.parametrize("change", ["gone", "changed"])
-def test_a_shipped_table_that_is_missing_or_damaged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
-) -> None:
-    """One sentence, which says to install again."""
+def test_a_shipped_table_that_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "wordpieces_data"
     shutil.copytree(SHIPPED, folder)
     monkeypatch.setattr(static.resources, "files", lambda _: tmp_path)
-    np.testing.assert_array_equal(WordPieces.shipped().vectors, shipped().vectors)
     data = (folder / "vectors.npy").read_bytes()
-    if change == "gone":
-        shutil.rmtree(folder)
-    else:
-        (folder / "vectors.npy").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    with pytest.raises(LinkerError) as caught:
+    (folder / "vectors.npy").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(LinkerError):
         WordPieces.shipped()
-    message = str(caught.value)
-    assert message.startswith("the table of sub-words that comes with linker cannot be used (")
-    assert message.endswith("; install linker again")
-    assert "train" not in message
-    assert "\n" not in message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import pickle
 from pathlib import Path
@@ -19,13 +18,11 @@ from linker.encoders.words import (
     WordsOptions,
     WordVectors,
     marked,
-    read_texts,
     train,
 )
-from linker.errors import LinkerError, Skip
-from linker.records import Activity
+from linker.errors import LinkerError
 
-gensim = pytest.importorskip("gensim")
+pytest.importorskip("gensim")
 
 CUT = Subwords(3, 3, 1000)
 TINY = WordsOptions(dim=4, min_count=1, epochs=1, buckets=50)
@@ -78,15 +75,6 @@ def test_what_is_saved_is_read(tmp_path: Path, factor: float) -> None:
     assert {path.suffix for path in (tmp_path / "w").iterdir()} == {".npy", ".json"}
 
 
-def test_a_folder_that_was_changed(tmp_path: Path) -> None:
-    vectors().save(tmp_path / "w")
-    np.save(tmp_path / "w" / "vectors.npy", np.zeros((1, 2), np.float32))
-    with pytest.raises(LinkerError):
-        WordVectors.read(tmp_path / "w")
-    with pytest.raises(ValueError, match="vectors"):
-        WordVectors.open(tmp_path / "w")
-
-
 def test_pruning_keeps_the_words_of_names_the_first_words_and_their_ngrams() -> None:
     made = train([["alpha", "alpha", "beta", "gamma"]], TINY)
     kept = made.pruned(["gamma"], frequent=1)
@@ -95,13 +83,6 @@ def test_pruning_keeps_the_words_of_names_the_first_words_and_their_ngrams() -> 
         h for word in ("alpha", "gamma") for h in made.subwords.hashes(word)
     }
     np.testing.assert_array_equal(kept.means(["gamma alpha"]), made.means(["gamma alpha"]))
-    half = kept.to_fp16()
-    np.testing.assert_array_equal(half.vectors, kept.vectors.astype(np.float16))
-    assert (list(half.words), half.buckets.tolist(), half.subwords) == (
-        list(kept.words),
-        kept.buckets.tolist(),
-        kept.subwords,
-    )
     assert len(made.pruned(["gamma"], frequent=0).words) == 1
 
 
@@ -132,10 +113,7 @@ def test_a_fasttext_file(tmp_path: Path) -> None:
         read.means(["cancers"])[0], model.wv.vectors_ngrams[hashes].mean(0), rtol=1e-4
     )
     data = (tmp_path / "m.bin").read_bytes()
-    rows = len(model.wv.vectors_vocab) + 40
-    place = data.index(rows.to_bytes(8, "little") + (4).to_bytes(8, "little"))
-    rows_of_more = data[:place] + (10**12).to_bytes(8, "little") + data[place + 8 :]
-    for content in (data[: place - 30], rows_of_more, gzip.compress(data)):
+    for content in (data[: len(data) // 2], gzip.compress(data)):
         (tmp_path / "m.bin").write_bytes(content)
         with pytest.raises(LinkerError):
             WordVectors.read(tmp_path / "m.bin")
@@ -173,35 +151,6 @@ def test_a_pickle_is_never_read(tmp_path: Path) -> None:
     with pytest.raises(LinkerError):
         WordVectors.read(path)
     assert not (tmp_path / "ran").exists()
-
-
-@pytest.mark.parametrize("buckets", [50, 0])
-def test_training_tells_how_far_it_is(buckets: int) -> None:
-    options = dataclasses.replace(TINY, epochs=2, buckets=buckets)
-    told = list[Activity]()
-    made = train(TEXT, options, told.append)
-    np.testing.assert_array_equal(made.vectors, train(TEXT, options).vectors)
-    assert told == [
-        Activity("training word vectors", 0.0, "epoch 1 of 2"),
-        Activity("training word vectors", 0.5, "epoch 2 of 2"),
-    ]
-
-
-def test_no_word_is_frequent_enough() -> None:
-    with pytest.raises(LinkerError):
-        train(TEXT, WordsOptions())
-
-
-def test_lines_that_are_no_text_are_skipped(tmp_path: Path) -> None:
-    (tmp_path / "t.txt").write_text("\n \n")
-    with pytest.raises(LinkerError):
-        list(read_texts([tmp_path / "t.txt"]))
-    (tmp_path / "t.txt").write_bytes(b"fever\nna\xefve\ncold\n")
-    with pytest.raises(LinkerError):
-        list(read_texts([tmp_path / "t.txt"]))
-    skip = Skip()
-    assert list(read_texts([tmp_path / "t.txt"], skip)) == [["fever"], ["cold"]]
-    assert skip.count == 1
 
 
 NAMES = {"breast cancer": ["D1"], "cancer": ["D2", "D3"]}

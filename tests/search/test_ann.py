@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import subprocess
-import sys
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 from linker import LinkerError
 from linker.io import persistence
 from linker.search import ann
-from linker.search.ann import IvfIndex, build, changed_names, is_wanted, lists_for
+from linker.search.ann import IvfIndex, build, lists_for
 from linker.search.index import Hits, IndexOptions, VectorIndex
 
 NAMES, DIM = 3000, 16
@@ -48,11 +46,6 @@ def index(folder: Path) -> IvfIndex:
     return IvfIndex.load(folder, VECTORS, "checksum")
 
 
-def with_probes(index: IvfIndex, probes: int) -> IvfIndex:
-    index.record = dataclasses.replace(index.record, probes=probes)
-    return index
-
-
 def share_found(
     index: IvfIndex, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None = None
 ) -> float:
@@ -77,14 +70,6 @@ def test_the_recall_in_the_record_is_reached(index: IvfIndex) -> None:
     assert index.record.probes < index.record.lists == lists_for(NAMES) == 256
 
 
-def test_all_lists_find_what_exact_search_finds(index: IvfIndex) -> None:
-    assert share_found(with_probes(index, 256), QUERIES, 5) > 0.999
-    assert index.search(QUERIES[:0], 3).indptr.tolist() == [0]
-    assert len(index.search(QUERIES[:2], 2 * NAMES).rows) == 2 * NAMES
-    one = index.search(QUERIES[:1], 5)
-    assert index.search(QUERIES, 5).rows[:5].tolist() == one.rows.tolist()
-
-
 @pytest.mark.parametrize("size", [1, 40, 1000, 2500])
 @pytest.mark.parametrize("few", [0, 10**6])  # below it all are scored
 def test_among_some(index: IvfIndex, size: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,41 +78,12 @@ def test_among_some(index: IvfIndex, size: int, few: int, monkeypatch: pytest.Mo
     assert share_found(index, QUERIES, ann.K, rows) >= (1 if few else 0.97)
 
 
-def test_the_lists_stay_on_the_disk(folder: Path, tmp_path: Path) -> None:
-    path, _ = folder / "lists.npy", IvfIndex.load(folder, VECTORS, "checksum")
+def test_the_lists_stay_on_the_disk(folder: Path) -> None:
+    path, index = folder / "lists.npy", IvfIndex.load(folder, VECTORS, "checksum")
     maps = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(path) in line]
     assert len(maps) >= 2  # one for numpy, one for faiss
-
-
-def test_too_low_a_recall_is_refused_unless_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ann, "recall", lambda *_: 0.5)
-    with pytest.raises(LinkerError):
-        build(tmp_path / "a", VECTORS, IndexOptions(), QUERIES, "")
-    record = build(tmp_path / "b", VECTORS, IndexOptions(recall=0.1), QUERIES, "").record
-    assert (record.recall, record.probes) == (0.5, 1)
-
-
-def test_which_dictionaries_get_an_index() -> None:
-    kinds = "auto", "exact", "ivf"
-    wanted = [[is_wanted(IndexOptions(kind=k), n) for k in kinds] for n in (499_999, 500_000)]  # type: ignore[arg-type]
-    assert wanted == [[False, False, True], [True, False, True]]
-
-
-def test_names_are_changed_a_little() -> None:
-    names = [f"disease of type {number}" for number in range(2000)]
-    changed = changed_names(names)
-    assert len(changed) == 500
-    assert changed == changed_names(names)
-    edits = {
-        edit: len(edit) - len(name)
-        for name in names
-        for i in range(len(name))
-        for edit in (name[:i] + name[i + 1 :], name[:i] + 2 * name[i] + name[i + 1 :])
-    }
-    assert {edits[text] for text in changed} == {-1, 1}
-    assert changed_names(["", "a"])  # an empty name and one of one letter
+    copy = pickle.loads(pickle.dumps(index))
+    assert copy.search(QUERIES, 5).rows.tolist() == index.search(QUERIES, 5).rows.tolist()
 
 
 # ----------------------------------------------------------------------------- damaged indexes
@@ -145,12 +101,9 @@ Damage = Callable[[dict[str, Any]], None]
 DAMAGED = (LookupError, TypeError, ValueError)
 DAMAGE: dict[str, Damage] = {
     "short lists": lambda a: a.update(lists=a["lists"][:-1]),
-    "other sizes": lambda a: a["sizes"].__setitem__(0, 99),
     "sizes that overflow": lambda a: a["sizes"].__setitem__([0, 1], 2**62),
-    "fewer sizes": lambda a: a.update(sizes=a["sizes"][1:]),
     "fewer centroids": lambda a: a.update(centroids=a["centroids"][1:]),
     "a centroid of no number": lambda a: a["centroids"].fill(np.nan),
-    "fewer codebooks": lambda a: a.update(codebooks=a["codebooks"][1:]),
     "no codebooks": lambda a: a.update(codebooks=np.float32(1)),
     "lists that are missing": lambda a: a.pop("lists"),
 }
@@ -183,9 +136,7 @@ def test_rows_that_are_not_there_are_found_by_a_search(folder: Path, tmp_path: P
     "change",
     [
         {"probes": 257},
-        {"probes": -1},
         {"probes": "8"},
-        {"lists": 255},
         {"lists": 2**70},
         {"vectors": "another"},
         {"further": 1},
@@ -197,11 +148,6 @@ def test_records_that_do_not_fit(folder: Path, tmp_path: Path, change: dict[str,
     (tmp_path / "index" / "index.json").write_text(json.dumps(record | change))
     with pytest.raises(DAMAGED):
         IvfIndex.load(tmp_path / "index", VECTORS, "checksum")
-
-
-def test_faiss_is_not_imported_where_no_index_is() -> None:
-    code = "import sys, linker.linking.linker; sys.exit('faiss' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_recall_counts_equal_scores_alike() -> None:

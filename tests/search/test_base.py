@@ -7,12 +7,10 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from linker import LinkerError
 from linker.dictionary import NameTable
 from linker.search import concepts as generating
 from linker.search.concepts import Generator
@@ -108,22 +106,3 @@ def test_only_lists_that_are_open_are_fetched_again() -> None:
     generator.asked.clear()
     concepts_of(generator, ["0", "1", "2"], 2)
     assert generator.asked == [(["0", "1", "2"], 10), (["1"], 30)]
-
-
-def test_scores_that_are_not_finite_are_refused() -> None:
-    generator = Fixed([[0], [1]], [[1, 2]])
-    bad = Hits(np.array([0, 1]), np.array([0], np.int32), np.array([np.inf], np.float32))
-    with (
-        mock.patch.object(generator, "score", return_value=bad),
-        pytest.raises(LinkerError),
-    ):
-        concepts_of(generator, ["0"], 2)
-
-
-@pytest.mark.parametrize("k", [1, 10, 10**30])
-def test_no_query_and_no_hit(k: int) -> None:
-    generator = Fixed([[0], [1]], [[0, 0]])
-    for ranking in (names_of, concepts_of):
-        assert ranking(generator, [], k) == []
-    assert names_of(generator, ["0"], k) == [([], [])]
-    assert len(concepts_of(generator, ["0"], k)[0]) == 0

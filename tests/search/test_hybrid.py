@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from linker import Dictionary, LinkerError
+from linker import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
 from linker.io import persistence
 from linker.search import concepts as generating
 from linker.search import hybrid, index
 from linker.search.hybrid import HybridGenerator, encode_names
-from linker.search.index import Hits, VectorIndex
 from linker.search.sparse import Postings, SparseGenerator
 from linker.text.normalize import normalize
 
@@ -227,40 +225,6 @@ def test_the_nearest_names_and_those_with_the_same_letters_where_none_is_near(
         assert sorted(hits.scores[found]) == pytest.approx(best, abs=1e-4)
 
 
-class Forgetful(VectorIndex):
-    """An index that is not exact: it finds the names of even rows only."""
-
-    def search(
-        self, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None = None
-    ) -> Hits:
-        rows = np.arange(len(self)) if among is None else among
-        return VectorIndex(self.vectors).search(queries, k, rows[rows % 2 == 0])
-
-
-def test_an_index_that_is_not_exact_is_helped_by_the_characters() -> None:
-    names = ["a", "b", "ab", "", "aab", "bbbb"]
-    made = generator(names, [[0], [1], [2], [], [0, 2], [1]], 0.25)
-    near = HybridGenerator(made.sparse, made.encoder, Forgetful(made.vectors), 0.25)
-    for query in ("ab", "bbbb", "zz", ""):
-        ((rows, scores),) = names_of(near, [query], 3)
-        parts, even = full(made, query), (0, 2, 4)
-        letters = names_of(made.sparse, [query], 4)[0][0]
-        expected = sorted((parts[row][0] for row in {*even, *letters} if parts), reverse=True)[:3]
-        assert scores == [parts[row][0] for row in rows] == expected
-    some = near.among(np.array([False, True, True]))
-    assert {some.table.texts[row] for row in names_of(some, ["bbbb"], 9)[0][0]} <= {*names[1:]}
-
-
-def test_an_encoder_that_makes_no_numbers() -> None:
-    made = generator(["a", "b"], [[0], [1]], 1.0)
-    vectors = np.full((1, 3), np.nan, np.float32)
-    with (
-        mock.patch.object(made.encoder, "encode", return_value=vectors),
-        pytest.raises(LinkerError),
-    ):
-        names_of(made, ["a"], 1)
-
-
 def indexed(dictionary: Dictionary, encoder: TfidfEncoder) -> SparseGenerator:
     names = dictionary.table(normalize)
     encoder.fit([text for text in names.texts if text])
@@ -299,23 +263,6 @@ def test_saving_and_loading(four: Dictionary, made: HybridGenerator, saved: Path
     assert again.vectors.tolist() == made.vectors.tolist()
 
 
-@pytest.mark.parametrize(("add", "dtype"), [(0, np.float16), (0.1, np.float32)])
-def test_vectors_take_half_the_space_where_nothing_is_lost(
-    four: Dictionary, tmp_path: Path, made: HybridGenerator, add: float, dtype: Any
-) -> None:
-    made = with_vectors(made, made.vectors + np.float32(add), 1)
-    with persistence.saving(tmp_path / "m", "generator", {}, lambda *_: None) as folder:
-        made.save(folder)
-    loaded = HybridGenerator.load(tmp_path / "m", four, TfidfEncoder, Endings)
-    assert loaded.vectors.dtype == dtype
-    assert loaded.vectors.tolist() == made.vectors.tolist()
-    array: Any = loaded.vectors
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    assert isinstance(array, np.memmap)
-    assert names_of(made, ["flu", "zz"], 4) == names_of(loaded, ["flu", "zz"], 4)
-
-
 @pytest.mark.parametrize(
     ("file", "change"),
     [
@@ -331,15 +278,5 @@ def test_loading_refuses_arrays_that_do_not_fit(
 ) -> None:
     path = saved / "dense_names" / f"{file}.npy"
     np.save(path, change(np.load(path)))
-    with pytest.raises(DAMAGED):
-        HybridGenerator.load(saved, four, TfidfEncoder, Endings)
-
-
-@pytest.mark.parametrize(
-    "numbers",
-    [{}, {"sparse_weight": float("nan")}, {"sparse_weight": 10**400}, {"sparse_weight": "1"}, 1.0],
-)
-def test_loading_refuses_what_is_no_number(four: Dictionary, saved: Path, numbers: object) -> None:
-    (saved / "hybrid.json").write_text(json.dumps(numbers))
     with pytest.raises(DAMAGED):
         HybridGenerator.load(saved, four, TfidfEncoder, Endings)

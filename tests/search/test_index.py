@@ -48,22 +48,6 @@ def test_a_query_finds_the_same_in_any_batch(data: st.DataObject) -> None:
     check_batches(VectorIndex, data)
 
 
-@pytest.mark.parametrize("rising", [False, True])
-def test_vectors_of_any_numbers(rising: bool) -> None:
-    random = np.random.default_rng(1)
-    queries, names = (random.standard_normal((n, 16)).astype(np.float32) for n in (30, 3000))
-    if rising:  # every block is better than those before it, for all queries
-        queries = np.abs(queries)
-        names = names[np.argsort(names.sum(axis=1))]
-        names += np.linspace(0, 50, 3000, dtype=np.float32)[:, None]
-    with mock.patch.multiple(index, _CELLS=30 * 200):
-        rows, scores = searched(queries, names, 20)
-    full = queries.astype(np.float64) @ names.astype(np.float64).T
-    expected = np.argsort(-full, axis=1)[:, :20]
-    assert rows == expected.tolist()
-    assert np.array(scores) == pytest.approx(np.take_along_axis(full, expected, axis=1), rel=1e-5)
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_vectors_that_are_not_finite_are_found_by_the_first_search(bad: float, dtype: Any) -> None:
@@ -77,39 +61,6 @@ def test_vectors_that_are_not_finite_are_found_by_the_first_search(bad: float, d
                 made.search(query, 2)
     with pytest.raises(LinkerError):
         made.products(query, np.array([0]), np.array([7]))
-
-
-@pytest.mark.parametrize("vectors", [np.ones((2, 2)), np.ones(2, np.float32), np.ones((2, 2), int)])
-def test_what_is_no_matrix_of_vectors(vectors: NDArray[Any]) -> None:
-    with pytest.raises(ValueError, match=r"they are .*, expected: float32 or float16 \(n, dim\)"):
-        VectorIndex(vectors)
-
-
-def test_no_block_is_larger_than_said() -> None:
-    made, queries, asked = (
-        VectorIndex(np.ones((20, 2), np.float32)),
-        np.ones((5, 2), np.float32),
-        [],
-    )
-    for components, expected in ((16, [(0, 8), (8, 16), (16, 20)]), (1000, [(0, 10), (10, 20)])):
-        asked.clear()  # 10 names by 5 queries are 50 cells
-        with mock.patch.multiple(index, _CELLS=50, _COMPONENTS=components):
-            made.search_batch(queries, 3, adjust=lambda of, _: asked.append((of.start, of.stop)))
-        assert asked == expected
-
-
-@pytest.mark.parametrize("cells", [1, 100])
-def test_names_that_may_not_be_found_are_not(cells: int) -> None:
-    left_out = np.array([[0, 1], [1, 1], [0, 0]], bool)  # of 3 names, by 2 queries
-
-    def leave_out(names: slice, scores: Matrix) -> None:
-        scores[left_out[names]] = -np.inf
-
-    names, queries = np.array([[1], [2], [3]], np.float32), np.array([[-1], [5]], np.float32)
-    with mock.patch.multiple(index, _CELLS=cells):
-        hits = VectorIndex(names).search_batch(queries, 3, adjust=leave_out)
-    found = zip(hits.queries.tolist(), hits.rows.tolist(), hits.scores.tolist(), strict=True)
-    assert list(found) == [(0, 0, -1), (0, 2, -3), (1, 2, 15)]
 
 
 @given(st.data())

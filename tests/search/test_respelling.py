@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,42 +56,6 @@ def test_near_finds_what_is_one_error_away(known: list[str], word: str) -> None:
     assert near == sorted(expected, key=lambda w: (w not in swapped, w))[:3]
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("astmha", ["asthma"]),  # transposed
-        ("athma", ["asthma"]),  # too few
-        ("asthmma", ["asthma"]),  # too many
-        ("asthna", ["asthma"]),  # another one
-        ("sthma", ["asthma"]),  # the first letter
-        ("asthm", ["asthma"]),  # the last one
-        ("asthma", []),  # no error
-        ("atsmha", []),  # two errors
-        ("asthmatic", []),
-        ("gou", []),  # too short
-        ("got", []),
-        ("goout", ["gout"]),
-        ("astm4a", []),  # not of letters alone
-        ("", []),
-        ("x" * 41, []),
-        ("подагрa", ["подагра"]),  # its last letter is Latin
-        ("подагар", ["подагра"]),
-    ],
-)
-def test_near(word: str, expected: list[str]) -> None:
-    assert made("asthma", "gout", "подагра", "got", "a1").near(word) == expected
-
-
-def test_the_most_frequent_ones_come_first() -> None:
-    respelling = made("cold", "cold sore", "bold", "fold", "fold one", "fold two", "glod", "gold x")
-    # "glod" is "gold" with two letters in each other's place; then fold 3, cold 2, bold and gold 1
-    assert respelling.near("lgod") == ["glod"]
-    assert respelling.near("xold") == ["fold", "cold", "bold"]
-    assert respelling.near("odld") == []
-    assert made("form", "from", "from a", "from b", "fort").near("fomr") == ["form"]
-    assert made("form", "from", "from a", "fort").near("forn") == ["form", "fort"]
-
-
 def texts(text: str, *names: str) -> list[str]:
     """What a text may be."""
     known = {word for name in names for word in name.split()}
@@ -111,14 +74,3 @@ def test_respelt() -> None:
     assert texts("", *names) == []
     assert len(texts("astmha " * 3, *names)) == 1
     assert texts("astmha " * 5_000, *names) == []
-
-
-def test_british_words_that_stand_in_other_names() -> None:
-    names = {"leukemia", "acute leukaemia", "foetal edema"}
-    words = {word for name in names for word in name.split()}
-    for text, expected in (
-        ("leukaemia", ["leukemia"]),
-        ("foetal leukaemia", []),  # no name
-        ("leukemia", []),
-    ):
-        assert made(*names).respelt(text, words.__contains__, names.__contains__) == expected

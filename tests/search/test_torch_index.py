@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch")
 
-from linker import Dictionary, Linker, LinkerError  # noqa: E402
+from linker import Dictionary, Linker  # noqa: E402
 from linker.encoders import trainable  # noqa: E402
 from linker.search import torch_index  # noqa: E402
 from linker.search.hybrid import HybridGenerator  # noqa: E402
@@ -56,45 +56,6 @@ def test_a_search_is_a_full_sort_whatever_the_blocks(data: st.DataObject) -> Non
 @settings(max_examples=20)
 def test_a_query_finds_the_same_in_any_batch(data: st.DataObject) -> None:
     check_batches(by_torch, data)
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32])
-@pytest.mark.parametrize("is_part", [False, True])
-@pytest.mark.parametrize("queries", [1, 200])  # numpy searches, and faiss
-def test_any_numbers_are_found_as_without_torch(dtype: Any, is_part: bool, queries: int) -> None:
-    random = np.random.default_rng(1)
-    asked = random.standard_normal((queries, 24)).astype(np.float32)
-    vectors = random.standard_normal((3000, 24)).astype(dtype)
-    among = np.flatnonzero(random.random(3000) < 0.3) if is_part else None
-    exact = VectorIndex(vectors)
-    rows, scores = found(TorchIndex(exact, CPU).search(asked, 20, among))
-    expected_rows, expected_scores = found(exact.search(asked, 20, among))
-    assert rows == expected_rows
-    np.testing.assert_allclose(scores, expected_scores, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32])
-def test_vectors_that_are_not_finite_are_refused(bad: float, dtype: Any) -> None:
-    vectors = np.ones((9, 2), dtype)
-    vectors[7, 1] = bad
-    with (
-        mock.patch.multiple(torch_index, _NAMES=4),
-        pytest.raises(LinkerError),
-    ):
-        by_torch(vectors)
-
-
-@pytest.mark.parametrize("where", ["empty", "tensor"])
-def test_a_gpu_that_is_too_small_is_said(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    made, query = by_torch(np.ones((4, 2), np.float32)), np.ones((1, 2), np.float32)
-
-    def full(*_: Any, **__: Any) -> NoReturn:
-        raise torch.OutOfMemoryError
-
-    monkeypatch.setattr(torch, where, full)
-    with pytest.raises(LinkerError):
-        by_torch(np.ones((4, 2), np.float32)) if where == "empty" else made.search(query, 1)
 
 
 @pytest.fixture(scope="module")
@@ -147,15 +108,3 @@ def test_a_linker_answers_the_same(folder: Path, cpu_as_gpu: list[str], tmp_path
     linker.use("fp32", "cpu")
     assert generator.dense is here
     assert answers(linker, k=10) == before
-
-
-def test_parts_of_the_dictionary_used_before_move_too(folder: Path, cpu_as_gpu: list[str]) -> None:
-    from linker.records import Selection
-
-    linker, neoplasms = Linker.load(folder), Selection(under=("MESH:D009369",))
-    before = answers(linker, within=neoplasms)
-    linker.use("fp32", "cuda")
-    part = linker.restricted(neoplasms).generator
-    assert isinstance(part, HybridGenerator)
-    assert isinstance(part.dense, TorchIndex)
-    assert answers(linker, within=neoplasms) == before
