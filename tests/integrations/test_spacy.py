@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import configparser
 import dataclasses
-import gc
 import importlib
 import multiprocessing
 import sys
@@ -197,17 +195,6 @@ def test_a_pipeline_holds_its_model(linker: Linker, tmp_path: Path) -> None:
     assert len(Linker.load(tmp_path / "moved" / "linker").dictionary) == len(linker.dictionary)
 
 
-def test_bytes_of_a_pipeline_hold_its_model(model: str) -> None:
-    nlp = pipeline(model, rules=False, find="FOUND")
-    other = pipeline("nowhere", rules=False, find="FOUND").from_bytes(nlp.to_bytes())
-    assert answers(other(TEXT)) == answers(nlp(TEXT))
-    unpacked = Path(other.get_pipe("linker").model)
-    assert unpacked.is_dir()
-    del other
-    gc.collect()
-    assert not unpacked.exists()
-
-
 def test_documents_are_stored_with_their_answers(model: str) -> None:
     nlp = pipeline(model, find="FOUND")
     doc = nlp("Hereditary breast and ovarian cancer. " + TEXT)
@@ -232,10 +219,3 @@ def test_spacy_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, module.__name__)
     with pytest.raises(LinkerError, match="needs spacy, which is not installed: pip install"):
         importlib.import_module(module.__name__)
-
-
-def test_entry_point() -> None:
-    settings = configparser.ConfigParser()
-    settings.read(Path(__file__).parents[2] / "setup.cfg", encoding="utf-8")
-    point = settings["options.entry_points"]["spacy_factories"].strip()
-    assert point == f"linker = {module.__name__}:{module.LinkerComponent.__name__}"

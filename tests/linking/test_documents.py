@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary, Linker, LinkerError
+from linker import Dictionary, Linker
 from linker.linking.documents import Annotator
 from linker.linking.requests import FoundSpan
-from linker.records import Document, GoldGroup, Mention, Passage, Prediction, Selection
+from linker.records import Document, GoldGroup, Mention, Passage, Prediction
 from linker.training.pipeline import train
 
 ATAXIA, LEUKEMIA = "MESH:D001260", "MESH:D054198"
@@ -152,17 +152,6 @@ def test_what_is_learnt_is_saved(taught: Linker, tfidf: Linker, tmp_path: Path) 
     assert Linker.load(tmp_path / "tfidf").spans is None
 
 
-def test_a_part_of_the_dictionary(tfidf: Linker) -> None:
-    """Names of other concepts are not found."""
-    source = text("asthma and breast cancer")
-    within = Selection(under=("MESH:D009369",))
-    breast = [("breast cancer", ["MESH:D001943"])]
-    assert len(annotated(Annotator(tfidf), source)) == 2
-    assert answers(annotated(Annotator(tfidf.restricted(within)), source, k=1)) == breast
-    own = dataclasses.replace(source, within=within)
-    assert answers(annotated(Annotator(tfidf), own, k=1)) == breast
-
-
 def test_another_finder(tfidf: Linker) -> None:
     def find(words: str) -> Iterator[FoundSpan]:
         start = words.index("louis")
@@ -176,8 +165,3 @@ def test_another_finder(tfidf: Linker) -> None:
     assert second.parts[0].confidence <= 0.4
     assert first.mention.text == "Of "
     assert len(annotated(Annotator(tfidf, find, "Kind"), source, threshold=0.3)) <= 1
-
-
-def test_loose_mentions_are_no_documents(tfidf: Linker) -> None:
-    with pytest.raises(LinkerError, match="a document is expected"):
-        next(Annotator(tfidf).annotate([Mention("asthma")]))  # type: ignore[list-item]

@@ -218,14 +218,6 @@ def test_annotations_by_hand(dictionary: Dictionary) -> None:
     assert found["training"] == [1, 0]
 
 
-def test_nothing_is_found(described: Described) -> None:
-    values, weight = described.matches.describe(
-        [("foo", "foo"), ("", "")], described.candidates([[], []])
-    )
-    assert values.shape == (0, TEXT_COLUMNS)
-    assert weight == pytest.approx([1, 0])  # a word that no name has
-
-
 # --------------------------------------------------------------------------------- slow twins
 
 

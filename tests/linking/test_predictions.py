@@ -16,10 +16,10 @@ from linker import (
     Mention,
     Part,
     Prediction,
+    Predictions,
 )
 from linker.io.outputs import FIELDS
 from linker.io.tsv import COLUMNS
-from linker.linking.predictions import Predictions
 from linker.training.pipeline import train
 
 GOUT = Candidate("A:1", "Gout", "podagra <b>", 0.5, 0.5, confidence=0.25)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker.errors import LinkerError
 from linker.linking import ranker as rankers
 from linker.linking.matches import COLUMNS, PLACE
 from linker.linking.ranker import Judged, MatchLists, Probabilities, Ranker, softmax
@@ -159,20 +157,6 @@ def test_scores_by_hand() -> None:
     assert ranker.scores_of(lists.inputs).tolist() == [15, 30, 40]
 
 
-def test_probabilities_do_not_depend_on_the_batch() -> None:
-    some = judged(40)
-    ranker = rankers.fit(some, 0)
-    whole, lists = ranker.probabilities(some.lists), some.lists
-    for number in range(40):
-        alone = ranker.probabilities(lists.only(np.array([number]))[0])
-        start, end = lists.starts[number : number + 2]
-        assert alone.rows == pytest.approx(whole.rows[start:end], abs=1e-6)
-        start, end = lists.readings[number : number + 2]
-        assert alone.readings == pytest.approx(whole.readings[start:end], abs=1e-6)
-        assert alone.none == pytest.approx(whole.none[[number]], abs=1e-6)
-        assert alone.missed == pytest.approx(whole.missed[[number]], abs=1e-6)
-
-
 # -------------------------------------------------------------------------------- fitting
 
 
@@ -244,17 +228,6 @@ def test_it_learns_what_is_right_and_that_nothing_is() -> None:
     assert np.mean(found.none[none]) > 1.2 * np.mean(found.none[missed])
 
 
-def test_the_average_of_networks_gives_the_mean_of_their_scores() -> None:
-    lists = judged(20).lists
-    several = [rankers._random_weights(2 * WIDTH, np.random.default_rng(n)) for n in range(3)]
-    nothing = rankers.unfitted()
-    scores = [Ranker(nothing.centre, nothing.scale, one).scores(lists) for one in several]
-    together = Ranker(nothing.centre, nothing.scale, rankers._averaged(several)).scores(lists)
-    for place in (0, 1):
-        mean = np.mean([of_one[place] for of_one in scores], axis=0)
-        assert together[place] == pytest.approx(mean, abs=1e-5)
-
-
 def test_fitting_again_stays_near_the_start() -> None:
     start = rankers.fit(judged(300), 0)
     before = {name: values.copy() for name, values in start.weights.items()}
@@ -266,21 +239,6 @@ def test_fitting_again_stays_near_the_start() -> None:
 
 
 # ---------------------------------------------------------------------------------- lists
-
-
-def test_only_some_mentions() -> None:
-    """Of mentions with 2 + 1, with 1 + (0, 3) and with 2 candidates the last and the second."""
-    values = np.repeat(np.arange(9, dtype=np.float32)[:, None], WIDTH, axis=1)
-    lists = laid_out([[[2], [1]], [[1], [0, 3]], [[2]]], values)
-    lists.nil_evidence[:] = [0, 1, 2]
-    some, rows = lists.only(np.array([2, 1]))
-    assert rows.tolist() == [7, 8, 3, 4, 5, 6]
-    assert some.values[:, 0].tolist() == rows.tolist()
-    assert some.readings.tolist() == [0, 1, 3]
-    assert some.lookups.tolist() == [0, 1, 2, 4]
-    assert some.rows.tolist() == [0, 2, 3, 3, 6]
-    assert some.starts.tolist() == [0, 2, 6]
-    assert some.nil_evidence.tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("sizes", [[0], [0, 0], [3, 0], [3]])
@@ -311,13 +269,6 @@ def folder(fitted: Ranker, tmp_path: Path) -> Path:
     return tmp_path / "ranker"
 
 
-def test_saved_weights_come_back(fitted: Ranker, folder: Path) -> None:
-    lists, again = judged(5).lists, Ranker.load(folder)
-    assert again.provenance == {"fitted_to": "60 made mentions"}
-    assert np.array_equal(again.probabilities(lists).rows, fitted.probabilities(lists).rows)
-    assert np.array_equal(again.probabilities(lists).none, fitted.probabilities(lists).none)
-
-
 def test_the_shipped_ranker_prefers_the_better_match() -> None:
     lists = laid_out([[[2]]])
     for name in ("score", "sparse", "of_mention", "of_name", "same_words", "same_order"):
@@ -342,10 +293,4 @@ def test_damage_is_refused(folder: Path, name: str, array: np.ndarray | None) ->
     else:
         np.save(folder / f"{name}.npy", array)
     with pytest.raises((ValueError, LookupError)):
-        Ranker.load(folder)
-
-
-def test_other_columns_are_refused(folder: Path) -> None:
-    (folder / "ranker.json").write_text(json.dumps({"columns": ["score"]}), "utf-8")
-    with pytest.raises(LinkerError):
         Ranker.load(folder)
