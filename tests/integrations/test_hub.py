@@ -265,12 +265,12 @@ def test_what_is_something_else_is_not_replaced(hub: type[Hub], static: Linker) 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"pytorch_model.bin": b"\x80\x04"}, "holds pytorch_model.bin, and a model has no files but .json"),
-        ({"manifest.json": b'{"sha256": {"dense/w.pkl": ""}}'}, "holds dense/w.pkl, and a model has no"),
-        ({"manifest.json": b'{"sha256": {"run.py": ""}}'}, "holds run.py, and a model has no"),
-        ({"manifest.json": b"{}"}, "is no model of linker (no manifest.json)"),
-        ({"manifest.json": b'{"sha256": {"../a.json": "", "config.json": ""}}'}, f"{NAME} at commit"),
-        ({"seen.json": b"{}\n"}, "seen.json: differs from its checksum in manifest.json; remove "),
+        ({"pytorch_model.bin": b"\x80\x04"}, "pytorch_model.bin"),
+        ({"manifest.json": b'{"sha256": {"dense/w.pkl": ""}}'}, "dense/w.pkl"),
+        ({"manifest.json": b'{"sha256": {"run.py": ""}}'}, "run.py"),
+        ({"manifest.json": b"{}"}, "manifest.json"),
+        ({"manifest.json": b'{"sha256": {"../a.json": "", "config.json": ""}}'}, "at commit"),
+        ({"seen.json": b"{}\n"}, "seen.json"),
     ],
 )  # fmt: skip
 def test_repositories_that_are_refused(
@@ -288,17 +288,15 @@ def test_repositories_that_are_refused(
 def test_what_is_not_there(hub: type[Hub], saved: Tree, tmp_path: Path) -> None:
     hub.is_private = True
     hub.add(saved)
-    assert "For a private one, run hf auth login" in refused(NAME)
+    assert "hf auth login" in refused(NAME)
     assert refused(NAME, revision="v2", token=TOKEN).startswith(f"{NAME}: ")
-    assert refused("sample").startswith("sample: there is no model here")
-    assert "there is no model here" in refused(tmp_path / "none")
-    assert "is a folder, which has no revision 'v2'" in refused(tmp_path, revision="v2")
+    for name, options in (("sample", {}), (tmp_path / "none", {}), (tmp_path, {"revision": "v2"})):
+        assert refused(name, **options).startswith(str(name))
 
 
 def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    problem = refused(NAME, cache_dir=tmp_path)
-    assert problem.endswith(f"run hf download {NAME} --local-dir DIR, and load DIR")
+    assert f"hf download {NAME} --local-dir DIR" in refused(NAME, cache_dir=tmp_path)
 
 
 def test_a_folder_needs_no_package(saved: Tree, tmp_path: Path) -> None:
@@ -327,12 +325,6 @@ def test_commands(
     assert linked.stderr.startswith(
         f"{NAME}: commit {first} of the Hugging Face hub, in {tmp_path}"
     )
-    assert "name a folder to write with -o" in run("index", "--set", "index.kind=exact").stderr
-    with monkeypatch.context() as elsewhere:
-        elsewhere.chdir(tmp_path.parent)
-        missing = CliRunner().invoke(cli, ["explain", "PKU", "--model", NAME])
-    hint = f"there is no such folder; for a model of the Hugging Face hub give hf:{NAME}"
-    assert str(missing.exception) == f"{NAME}: {hint}"
     monkeypatch.setattr(
         "linker.desk.service.serving.serve", lambda service, *_: print(service.settings)
     )

@@ -155,44 +155,6 @@ def test_what_puts_the_first_before_another_one(linker: Linker) -> None:
             assert effect.says == COLUMNS[effect.name]
 
 
-def test_a_composite_is_explained_part_by_part(tfidf: Linker) -> None:
-    explanation = tfidf.explain("breast and ovarian cancer", concept="MESH:D010051")
-    won = next(reading for reading in explanation.readings if reading.won)
-    assert won.kind == "split"
-    assert [part.lookup.text for part in explanation.parts] == ["breast cancer", "ovarian cancer"]
-    assert [part.candidates[0].concept_id for part in explanation.parts] == [
-        "MESH:D001943",
-        "MESH:D010051",
-    ]
-    assert asked_concept(explanation).part == 1
-    assert asked_candidate(explanation).rank == 1
-
-
-def test_an_expansion_names_the_definition_in_the_document(linker: Linker) -> None:
-    readings = linker.explain("FAP", document=APC).readings
-    for reading, place in zip(readings[:2], ("adenomatous", "amyloid"), strict=False):
-        (form,) = reading.expansions
-        assert form.short == "FAP"
-        assert form.span is not None
-        start, end = form.span
-        assert APC.text[start:end] == form.long
-        assert place in form.long
-    loose = linker.explain("FAP").readings
-    assert [reading.expansions for reading in loose] == [[]]
-
-
-def test_a_model_without_a_ranker(linker: Linker) -> None:
-    explanation = linker.with_ranker(None).explain("leukemia", concept="MESH:D015470")
-    assert [(part.none, part.missed) for part in explanation.parts] == [(None, None)]
-    (reading,) = explanation.readings
-    assert (reading.won, reading.confidence) == (True, None)
-    (part,) = explanation.parts
-    assert (part.rejected, part.doubt, part.limit) == (False, None, None)
-    for candidate in (*part.candidates, asked_candidate(explanation)):
-        assert (candidate.confidence, dict(candidate.match), candidate.behind) == (None, {}, [])
-        assert candidate.decided_by in (None, "score")
-
-
 # ---------------------------------------------------------------------------------------------------------------- equal scores
 
 TWO = "id\tname\tsynonyms\nX:1\talpha\t{}\nX:2\t{}\tdelta\n"

@@ -470,18 +470,6 @@ def array(name: str, change: Callable[[Any], Any]) -> Damage:
     return lambda folder: np.save(folder / name, change(np.load(folder / name)))
 
 
-def weights(change: Callable[[Any], Any]) -> Damage:
-    """Change all weights of the encoder."""
-
-    def damage(folder: Path) -> None:
-        torch = pytest.importorskip("safetensors.torch")
-        path = folder / "dense" / "model" / "model.safetensors"
-        changed_ = {name: change(tensor) for name, tensor in torch.load_file(path).items()}
-        torch.save_file(changed_, path, {"format": "pt"})
-
-    return damage
-
-
 def damaged(linker: Linker, folder: Path, damage: Damage) -> Path:
     """The folder of a model that was changed after it was saved; its manifest is true."""
     linker.save(folder)
@@ -502,16 +490,10 @@ def removed(name: str) -> Damage:
         ("tfidf", array("words/weight.npy", lambda w: w[1:])),
         ("tfidf", removed("ranker/w.npy")),
         ("tfidf", json_file("ranker/ranker.json", columns=["score"])),
-        ("tfidf", json_file("spelling.json", gaint=1)),
         ("tfidf", json_file("config.json", options={"ground": {"stop_by": "loss"}})),
         ("transformer", array("dense_names/vectors.npy", lambda v: v[:-1])),
-        ("transformer", array("dense_names/bias.npy", lambda v: v + np.float32("inf"))),
-        ("transformer", json_file("hybrid.json", sparse_weight=float("nan"))),
         ("transformer", removed("hybrid.json")),
-        ("transformer", weights(lambda w: w.repeat(*[2] * w.ndim))),
-        ("transformer", weights(lambda w: w * float("nan"))),
         ("transformer", removed("dense/model/model.safetensors")),
-        ("transformer", json_file("dense/options.json", pooling="max")),
         ("transformer", json_file("config.json", encoder="word2vec")),
         ("transformer", lambda folder: (folder / "training.jsonl").write_text("{")),
     ],
@@ -520,7 +502,7 @@ def test_a_damaged_model_is_refused_by_name(
     trained: Trained, tmp_path: Path, encoder: str, damage: Damage
 ) -> None:
     folder = damaged(trained(encoder), tmp_path / "model", damage)
-    with pytest.raises(LinkerError, match=f"{folder}|transformer.pooling"):
+    with pytest.raises(LinkerError, match=str(folder)):
         Linker.load(folder)
 
 

@@ -264,15 +264,3 @@ def test_what_is_as_good_outside_changes_nothing(
 ) -> None:
     found, _ = confidences(alike, text, within)
     assert found == blind(alike, text, within)
-
-
-def test_without_a_reference_the_better_name_is_another_concept(tmp_path: Path) -> None:
-    found, _ = confidences(two(tmp_path), "carcinoma of breast", Selection(namespaces=("D",)))
-    assert max(found.values()) < 0.2
-
-
-def test_a_batch_within_a_part_is_answered_as_each_alone(alike: Linker) -> None:
-    heart = Selection(under=("M:1",))
-    texts = ["carcinoma of breast", "heart tumor", "lung injuries", "", "heart and lung tumor"]
-    together = alike.link(texts, threshold=0, within=heart)
-    assert together == [alike.link([text], threshold=0, within=heart)[0] for text in texts]

@@ -8,7 +8,6 @@ import json
 import math
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import get_type_hints
 
 import click
@@ -140,25 +139,19 @@ def numeric() -> dict[str, dict[str, float]]:
     return found
 
 
-def refusals(option: str, value: str, folder: Path) -> list[str]:
-    """What --set, a TOML file and a saved model (JSON) say of a value; empty where they take it."""
+def refusals(option: str, value: str) -> list[str]:
+    """What --set and a saved model (JSON) say of a value; empty where they take it."""
     group, _, field = option.partition(".")
     encoder = group if group in registry.ENCODERS else "transformer"
     companions = [COMPANIONS[option]] if option in COMPANIONS else []
-    toml = folder / "options.toml"
-    lines = ['{} = "{}"\n'.format(*change.split("=")) for change in companions]
-    text = json.dumps(value) if value == "many" else value
-    toml.write_text("".join(lines) + f"{option} = {text}\n")
-    of_json = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(value, text)
+    of_json = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity", "many": '"many"'}
     start = settings.read("default", settings.values_of(companions), encoder)
-    saved = json.loads(f'{{"{group}": {{"{field}": {of_json}}}}}')
-    given: list[Callable[[], object]] = [
-        lambda change=change: settings.read(  # type: ignore[misc]
-            "default", settings.values_of([*companions, change]), encoder
-        )
-        for change in (f"{option}={value}", str(toml))
+    saved = json.loads(f'{{"{group}": {{"{field}": {of_json.get(value, value)}}}}}')
+    typed = settings.values_of([*companions, f"{option}={value}"])
+    return [
+        refusal(lambda: settings.read("default", typed, encoder)),
+        refusal(lambda: changed(start, saved)),
     ]
-    return [refusal(get) for get in (*given, lambda: changed(start, saved))]
 
 
 def refusal(get: Callable[[], object]) -> str:
@@ -186,19 +179,10 @@ def test_every_number_has_a_range_and_a_value_in_it() -> None:
 
 @pytest.mark.parametrize("option", numeric())
 def test_what_nobody_means_is_refused_everywhere_by_the_name_of_the_option(
-    option: str, tmp_path: Path
+    option: str,
 ) -> None:
     for value in VALUES:
-        said = refusals(option, value, tmp_path)
+        said = refusals(option, value)
         assert len({bool(one) for one in said}) == 1, (value, said)  # in all places alike
         assert all(option in one for one in said if one), (value, said)
         assert all(said) or value not in NEVER, value
-
-
-def test_a_model_keeps_the_options_of_its_encoder_by_its_name() -> None:
-    options = preset("default", "dan-higher")
-    saved = as_saved(options, "dan-higher")
-    assert saved["dan"] == dataclasses.asdict(options.encoder)
-    assert "encoder" not in saved
-    assert restored(saved, "dan-higher") == options
-    assert as_saved(LinkerOptions(), "tfidf").keys() == saved.keys() - {"dan"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -121,16 +120,6 @@ def test_softmax_the_slow_way(layout: Layout, seed: int) -> None:
     assert whole == pytest.approx(np.ones(len(layout)))
 
 
-@pytest.mark.parametrize("shift", [0.0, 800.0, -800.0])
-def test_large_scores_do_not_overflow(shift: float) -> None:
-    lists = laid_out([[[2], [1, 1]]])
-    scores, slots = np.array([1.0, 2.0, 0.0, 3.0]) + shift, np.array([[0.0, 1.0]]) + shift
-    found = softmax(scores, slots, lists)
-    expected = softmax(scores - shift, slots - shift, lists)
-    assert found.readings == pytest.approx(expected.readings)
-    assert found.none == pytest.approx(expected.none)
-
-
 def test_scores_by_hand() -> None:
     """One hidden unit each: it reads the first column less its mean, and the largest of it."""
     count = 2 * WIDTH
@@ -241,32 +230,7 @@ def test_fitting_again_stays_near_the_start() -> None:
 # ---------------------------------------------------------------------------------- lists
 
 
-@pytest.mark.parametrize("sizes", [[0], [0, 0], [3, 0], [3]])
-def test_what_is_right_is_never_a_candidate(sizes: list[int]) -> None:
-    """All that is learnt is that it is missed, or that there is none; the numbers stay finite."""
-    lists, start = laid_out([[sizes]] * 1000), Ranker.shipped()
-    nothing, every = np.zeros(len(lists.values), bool), np.ones(1000, bool)
-    before = start.probabilities(lists)
-    for is_known, likely in ((every, "missed"), (~every, "none")):
-        ranker = rankers.fit(Judged(lists, nothing, is_known, every.astype(np.float32)), 0, start)
-        assert all(np.isfinite(values).all() for values in ranker.weights.values())
-        found = ranker.probabilities(lists)
-        assert (getattr(found, likely) > getattr(before, likely)).all()
-
-
 # ---------------------------------------------------------------------------------- files
-
-
-@pytest.fixture(scope="module")
-def fitted() -> Ranker:
-    ranker = rankers.fit(judged(60), 0)
-    return Ranker(ranker.centre, ranker.scale, ranker.weights, {"fitted_to": "60 made mentions"})
-
-
-@pytest.fixture
-def folder(fitted: Ranker, tmp_path: Path) -> Path:
-    fitted.save(tmp_path / "ranker")
-    return tmp_path / "ranker"
 
 
 def test_the_shipped_ranker_prefers_the_better_match() -> None:
@@ -276,21 +240,3 @@ def test_the_shipped_ranker_prefers_the_better_match() -> None:
         lists.behind[1, PLACE[name]] = -1
     lists.values[1, PLACE["place"]] = math.log(2)
     assert Ranker.shipped().probabilities(lists).rows[0] > 0.9
-
-
-@pytest.mark.parametrize(
-    ("name", "array"),
-    [
-        ("w", np.zeros((3, 3), np.float32)),
-        ("more", np.zeros(3, np.float32)),
-        ("v", None),
-        ("w", np.full((2 * WIDTH, 3), np.nan, np.float32)),
-    ],
-)
-def test_damage_is_refused(folder: Path, name: str, array: np.ndarray | None) -> None:
-    if array is None:
-        (folder / f"{name}.npy").unlink()
-    else:
-        np.save(folder / f"{name}.npy", array)
-    with pytest.raises((ValueError, LookupError)):
-        Ranker.load(folder)

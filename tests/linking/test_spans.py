@@ -62,14 +62,6 @@ def test_annotated_names_are_probable_not_others(model: SpanModel, names: Dictio
     assert told["fever"] > model.threshold > told["cold"]
 
 
-def test_counts_are_of_all_documents(model: SpanModel) -> None:
-    for form, times, right in (("cold", 12, 0), ("fever", 10, 8)):
-        assert model.counts["form"][form] == [times, right]
-    assert (model.documents, model.type) == (14, "Disease")
-    odds = (8 + 0.5) / (2 + 0.5)
-    assert spans.log_odds(model.counts, "form", "fever") == pytest.approx(math.log(odds))
-
-
 def test_a_document_says_nothing_of_itself(names: DictionaryNames) -> None:
     """What is learnt from has the features that it would have in a text that is not annotated."""
     seen: list[np.ndarray] = []
@@ -87,12 +79,6 @@ def test_a_document_says_nothing_of_itself(names: DictionaryNames) -> None:
         spans._count(rest, example)
     first = spans.features(names.find(DOCUMENTS[0].text), names, rest)
     np.testing.assert_allclose(seen[0][: len(first)], first)
-
-
-def test_a_mention_that_one_document_alone_gave_is_not_learnt_from(names: DictionaryNames) -> None:
-    alone = document(99, "A swelling was seen.", "swelling")
-    examples = spans._examples(names, [*DOCUMENTS, alone])
-    assert [len(example.findings.matches) for example in examples[-2:]] == [3, 0]
 
 
 @pytest.mark.parametrize(
