@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from linker.linking.documents import Annotator as Annotator
     from linker.linking.explain import Explanation as Explanation
     from linker.linking.linker import Linker as Linker
+    from linker.linking.linker import Predictions as Predictions
     from linker.linking.options import LinkerOptions as LinkerOptions
     from linker.linking.options import changed as changed
     from linker.linking.options import preset as preset
-    from linker.linking.predictions import Predictions as Predictions
     from linker.linking.requests import Request as Request
     from linker.records import Candidate as Candidate
     from linker.records import Concept as Concept
@@ -57,7 +57,7 @@ _PUBLIC = {  # each name with its module, and what it is called there
     "push_to_hub": "linker.integrations.hub",
     "Dictionary": "linker.dictionary",
     "Linker": "linker.linking.linker",
-    "Predictions": "linker.linking.predictions",
+    "Predictions": "linker.linking.linker",
     "Annotator": "linker.linking.documents",
     "LinkTransformer": "linker.integrations.scikit",
     "read_mentions": "linker.io.mentions:read",

@@ -85,11 +85,6 @@ def test_parse_gold(text: str, gold: Gold) -> None:
     assert parse_gold(text) == gold
 
 
-def test_prefixes_are_guessed_where_a_caller_says_so() -> None:
-    assert parse_gold("D001260+x", spell=curie) == (both("MESH:D001260", "x"),)
-    assert [normalized(text) for text in ("127009", "D001260")] == ["127009", "D001260"]
-
-
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
@@ -105,11 +100,6 @@ def test_an_id_of_the_dictionary_is_not_split(text: str, parts: list[list[str]])
     known = {"C81,3": "C81,3", "A+B": "A+B", "A|1": "A|1", "none": "none", "1": "MESH:1"}
     assert split_ids(text, known.get) == parts
     assert split_ids(join_ids(parts)) == parts  # without the dictionary
-
-
-def test_format_gold() -> None:
-    assert format_gold((both("A:1", "A:2"), one("A:3", "A:4"))) == "A:1+A:2|A:3"
-    assert format_gold(()) == "-1"
 
 
 # "DO:1" is written DOID:1

@@ -197,18 +197,6 @@ def test_biosyn(parts: list[list[str]], right: str, rank: int | None) -> None:
     assert biosyn_rank([[set(ids) for ids in part] for part in parts], gold(right), resolve) == rank
 
 
-@given(
-    st.lists(st.sets(st.sampled_from("abcdx")), max_size=5),
-    st.sampled_from(["", "a", "x", "y", "c|d", "a+b"]),
-)
-@settings(max_examples=80)
-def test_biosyn_and_relevance_call_the_same_names_right(names: list[set[str]], ids: str) -> None:
-    graded = [relevance(name, accepted(gold(ids), resolve), set("abcd")) for name in names]
-    assert biosyn_rank([names], gold(ids), resolve) == (
-        graded.index(2) + 1 if 2 in graded else None
-    )
-
-
 def right(parts: str, groups: str) -> list[str]:
     """The ids that are right for each part, as letters in order."""
     lists = [list(part) for part in parts.split(",")]

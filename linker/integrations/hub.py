@@ -102,8 +102,6 @@ def push_to_hub(
     *,
     private: bool | None = None,
     token: str | None = None,
-    revision: str | None = None,
-    message: str | None = None,
     licence_allows: bool = False,
 ) -> str:
     """Put a model on the hub, in one commit, in place of one that is there.
@@ -113,8 +111,6 @@ def push_to_hub(
         name: USER/NAME; made where there is none.
         private: whether others cannot see it, if it is made; None: as the hub has it.
         token: that may write there; None: that of HF_TOKEN or of `hf auth login`.
-        revision: a branch, made where there is none; None: the main branch.
-        message: of the commit.
         licence_allows: whether you may pass on names also where the vocabulary's licence forbids it
             in general, as those of UMLS and SNOMED CT do.
 
@@ -128,7 +124,6 @@ def push_to_hub(
     if not licence_allows:
         check_licences(linker.dictionary.sources)
     api = HfApi(token=token)
-    message = message or f"Model of linker {VERSION}"
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / "model"
         linker.save(folder)
@@ -138,11 +133,10 @@ def push_to_hub(
         try:
             with quiet_hub():
                 api.create_repo(name, private=private, exist_ok=True)
-                if revision:
-                    api.create_branch(name, branch=revision, exist_ok=True)
-                held = api.list_repo_files(name, revision=revision)
-                changes = _changes(name, folder, held)
-                commit = api.create_commit(name, changes, commit_message=message, revision=revision)
+                changes = _changes(name, folder, api.list_repo_files(name))
+                commit = api.create_commit(
+                    name, changes, commit_message=f"Model of linker {VERSION}"
+                )
         except LinkerError:
             raise
         except Exception as error:  # the hub and its client raise many kinds

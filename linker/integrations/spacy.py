@@ -5,14 +5,9 @@ long to import is imported when the first document is linked.
 """
 # without `from __future__ import annotations`: spaCy checks options by the annotations
 
-import io
 import itertools
 import json
 import os
-import shutil
-import tempfile
-import weakref
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -182,28 +177,9 @@ class LinkerComponent:
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "LinkerComponent":
         """Take the model folder of a pipeline; without one in it, the option `model` stays."""
         if Path(path).exists():
-            self._take(str(path))
+            self.model = str(path)
+            vars(self).pop("linker", None)
         return self
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The model folder as a zip archive."""
-        with tempfile.TemporaryDirectory() as folder:
-            self.linker.save(f"{folder}/model")
-            archive = shutil.make_archive(f"{folder}/model", "zip", f"{folder}/model")
-            return Path(archive).read_bytes()
-
-    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "LinkerComponent":
-        """Take a model folder that `to_bytes` wrote; it is unpacked while the component lives."""
-        folder = tempfile.mkdtemp(prefix="linker-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            archive.extractall(folder)
-        self._take(folder)
-        return self
-
-    def _take(self, model: str) -> None:
-        self.model = model
-        vars(self).pop("linker", None)
 
 
 def _prediction(name: str, entity: Span) -> Prediction | None:

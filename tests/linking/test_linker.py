@@ -1,11 +1,14 @@
-"""Training, linking, saving and loading on the sample dictionary."""
+"""Training, linking, saving and loading, with each encoder, on the sample dictionary."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +22,75 @@ from linker import (
     LinkerError,
     Mention,
     Prediction,
+    Predictions,
     Request,
     Selection,
 )
 from linker.ids import parse_gold
-from linker.io import files, mentions, persistence
-from linker.linking.options import PRESETS, preset
-from linker.linking.predictions import Predictions
+from linker.io import files, persistence
+from linker.io import mentions as readers
+from linker.linking.options import PRESETS, changed, preset
 from linker.records import Passage
 from linker.training.pipeline import train
+from linker.training.plan import RunSettings
+
+Trained = Callable[..., Linker]
+
+QUICK: dict[str, Any] = {
+    "words": {"dim": 16, "min_count": 1, "epochs": 2, "buckets": 500},
+    "dan": {"hidden": 32},
+    "fewshot": {"hidden": 32},
+    "bne": {"hidden": 8},
+    "ground": {"epochs": 2, "level": 1, "parts": 5, "shots": 0},
+    "align": {"epochs": 0},
+    "training": {"epochs": 2, "dictionary_queries": 40, "device": "cpu", "top_k": 8},
+}
+GROUND, RANK = [("ground", 1), ("ground", 2)], [("rank", 1), ("rank", 2)]
+LISTS = {"loss", "gold_share", "sparse_weight"}
+CASES: list[tuple[str, str, list[tuple[str, int]], set[str]]] = [
+    # encoder, preset, phases of the training, and what the first epoch tells
+    *(("tfidf", name, [], set()) for name in PRESETS),
+    ("static", "default", [], set()),
+    ("transformer", "default", RANK, LISTS),
+    ("transformer", "paper-biosyn", RANK, LISTS),
+    ("transformer", "paper-bcnh", RANK, {*LISTS, "norm_loss", "list_loss"}),
+    ("dan", "default", GROUND + RANK, {"synonym_loss", "prototype_loss", "dev_map"}),
+    ("dan-higher", "default", GROUND + RANK, {"context_loss", "between_loss", "dev_map"}),
+    ("fewshot", "default", GROUND + RANK, {"synonym_loss", "between_loss", "dev_loss"}),
+    *(
+        (name, "default", GROUND + RANK, {"context_loss", "concept_loss", "dev_map"})
+        for name in ("bne", "bne-words")
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def trained(
+    dictionary: Dictionary, mentions: list[Mention], request: pytest.FixtureRequest
+) -> Trained:
+    """Trains a linker with an encoder and a preset, once."""
+
+    @cache
+    def make(encoder: str, name: str = "default", *, has_mentions: bool = True) -> Linker:
+        values = QUICK
+        if encoder not in ("tfidf", "static"):
+            request.getfixturevalue("one_thread")
+            pytest.importorskip("gensim")
+        if encoder == "transformer":
+            values = {**QUICK, encoder: {"model": str(request.getfixturevalue("tiny_bert"))}}
+        elif encoder == "fewshot":
+            values = {**QUICK, "ground": {**QUICK["ground"], "shots": 4}}
+        if not has_mentions:
+            values = {**values, "training": {"device": "cpu"}}
+        return train(
+            dictionary,
+            encoder=encoder,
+            options=changed(preset(name, encoder), values, encoder),
+            mentions=mentions if has_mentions else [],
+            corrections={"distrophy": "dystrophy"},
+        )
+
+    return make
 
 
 @pytest.fixture
@@ -39,7 +102,7 @@ def model(tfidf: Linker) -> Linker:
 def items(sample: Path) -> list[Mention | Document]:
     """The bundled documents and mentions."""
     files = ("sample_documents.pubtator.txt", "sample_mentions.tsv", "sample_mentions.txt")
-    return [item for file in files for item in mentions.read(sample.with_name(file))]
+    return [item for file in files for item in readers.read(sample.with_name(file))]
 
 
 def ids(prediction: Prediction) -> list[str | None]:
@@ -56,7 +119,170 @@ def document(text: str, *names: str) -> Document:
     return Document("1", (Passage(text),), found)
 
 
-# ------------------------------------------------------------------------------------------------------------- linking
+def gold(text: str, *concepts: str) -> Mention:
+    return Mention(text, gold=parse_gold("|".join(concepts)))
+
+
+# ------------------------------------------------------------------------------- each encoder
+
+
+@pytest.mark.parametrize(("encoder", "name", "phases", "told"), CASES)
+def test_trained_with_mentions_saved_and_loaded(
+    trained: Trained,
+    mentions: list[Mention],
+    tmp_path: Path,
+    encoder: str,
+    name: str,
+    phases: list[tuple[str, int]],
+    told: set[str],
+) -> None:
+    model = trained(encoder, name)
+    assert [(record["phase"], record["epoch"]) for record in model.history] == phases
+    assert not phases or model.history[0].keys() >= told
+    right = [
+        ids(p)[0] in {i for group in p.mention.gold for i in group.ids}
+        for p in model.link(mentions, threshold=0)
+        if p.mention.gold
+    ]
+    assert np.mean(right) > 0.9
+    mask = os.umask(0o022)
+    try:
+        model.save(folder := tmp_path / "model")
+    finally:
+        os.umask(mask)
+    loaded = Linker.load(folder)
+    assert [p.parts for p in loaded.link(mentions)] == [p.parts for p in model.link(mentions)]
+    assert (loaded.options, loaded.seen, loaded.encoder) == (model.options, model.seen, encoder)
+    assert loaded.describe_dictionary() == model.describe_dictionary()
+    assert loaded.normalize("muscular distrophy") == "muscular dystrophy"
+    assert list(loaded.history) == list(model.history)
+    inside = [*folder.rglob("*")]
+    suffixes = {path.suffix for path in inside if path.is_file()}
+    assert suffixes <= {".npy", ".json", ".safetensors", ".jsonl", ".md", ".txt", ".png"}
+    modes = {(path.is_dir(), path.stat().st_mode & 0o777) for path in [folder, *inside]}
+    assert modes == {(False, 0o644), (True, 0o755)}
+    for path in inside:  # no path of this machine
+        assert path.is_dir() or str(tmp_path.parent.parent).encode() not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("encoder", "name"),
+    [
+        ("dan-higher", "default"),
+        ("fewshot", "default"),
+        *((name, f"paper-{name}") for name in ("dan-higher", "fewshot", "bne", "bne-words")),
+    ],
+)
+def test_trained_by_the_dictionary_alone(trained: Trained, encoder: str, name: str) -> None:
+    """No lists undo what large classes taught, nor what a paper without lists says."""
+    model = trained(encoder, name, has_mentions=False)
+    assert {record["phase"] for record in model.history} == {"ground"}
+    if name == "default":  # λ as it starts, by the scale of the dense score
+        assert model.generator.sparse_weight == pytest.approx(8 / 20)  # type: ignore[attr-defined]
+    best = model.link("louis-bar syndrome", threshold=0).parts[0].best
+    assert best is not None
+    assert np.isfinite(best.score)
+
+
+def test_what_was_annotated_often_is_likelier(
+    trained: Trained, dictionary: Dictionary, tiny_bert: Path
+) -> None:
+    """A name has 0.1 / 20 · log(1 + annotations of its concept); AD names two concepts."""
+    given = [
+        gold("addisons", "MESH:D000224"),
+        *[gold("alzheimers", "MESH:D000544")] * 3,
+        gold("two", "MESH:D000224", "MESH:D000544"),  # of several concepts: is not counted
+    ]
+    none = {"transformer": {"model": str(tiny_bert)}, "training": {"epochs": 0}}
+    options = changed(trained("transformer").options, none)
+    generator: Any = train(
+        dictionary, encoder="transformer", options=options, mentions=given
+    ).generator
+    bias = dict(zip(generator.table.texts, generator.bias.tolist(), strict=True))
+    assert bias["addisons"] == bias["addison disease"] == pytest.approx(0.005 * np.log(1 + 1))
+    # the more frequent one of AD's two
+    assert bias["alzheimers"] == bias["ad"] == pytest.approx(0.005 * np.log(1 + 3))
+    assert {bias[name] for name in ("anemia", "amyloidosis", "als")} == {0}
+
+
+@pytest.mark.parametrize(
+    ("history", "best", "last"),
+    [
+        ([], 0, 0),
+        ([("align", 1, None), ("align", 2, None)], 0, 0),
+        ([("align", 1, None), ("rank", 1, None), ("rank", 2, None)], 2, 2),
+        ([("rank", 1, 0.5), ("rank", 2, 0.7), ("rank", 3, 0.7), ("rank", 4, 0.1)], 2, 4),
+        ([("rank", 1, 0.5), ("rank", 2, 0.4), ("refit", 1, None)], 1, 1),
+        ([("rank", 1, 0.1), ("rank", 2, 0.4), ("refit", 1, None), ("refit", 2, None)], 2, 2),
+    ],
+)
+def test_the_best_epoch(
+    model: Linker, history: list[tuple[str, int, float | None]], best: int, last: int
+) -> None:
+    records = [
+        {"phase": phase, "epoch": epoch} | ({} if acc is None else {"dev_acc1": acc})
+        for phase, epoch, acc in history
+    ]
+    for published, expected in ((False, best), (True, last)):
+        recipe = dataclasses.replace(model.options.recipe, published=published)
+        options = dataclasses.replace(model.options, recipe=recipe)
+        told = dataclasses.replace(model, history=records, options=options)
+        assert told.best_epoch == expected
+
+
+def test_more_mentions_go_on_from_the_same_grounding(
+    trained: Trained, dictionary: Dictionary, tmp_path: Path
+) -> None:
+    """As --refit does, where the mentions bring words that the model keeps."""
+    options = changed(trained("dan").options, {"training": {"epochs": 0}})
+    from linker.encoders.words import WordVectors
+
+    names = [f"rare{i}" for i in range(30_000)]
+    random = np.random.default_rng(0).normal(size=(30_004, 4)).astype(np.float32)
+    more: dict[str, Any] = {
+        "encoder": "dan",
+        "options": options,
+        "words": WordVectors([*names, "cancer", "breast", "fever", "syndrome"], random),
+    }
+    first = train(dictionary, settings=RunSettings(tmp_path), **more)
+    mentions = [gold("rare29999 cancer", "MESH:D001943")]
+    resumed = RunSettings(tmp_path, resume=True)
+    again = train(dictionary, mentions=mentions, settings=resumed, **more)
+    assert again.history == first.history
+    assert "rare29999" in again.generator.encoder.words.row  # type: ignore[attr-defined]
+    assert "rare29999" not in first.generator.encoder.words.row  # type: ignore[attr-defined]
+
+
+def test_mentions_become_names(dictionary: Dictionary, model: Linker) -> None:
+    given = [gold("gaint sickness", "D003924")]
+    learnt = train(dictionary, encoder="tfidf", mentions=given, corrections={"gaint": "giant"})
+    assert learnt.seen.mentions == {"giant sickness"}
+    for text in ("gaint sickness", "Giant sickness"):
+        prediction = learnt.link(text, k=1)
+        assert prediction.parts[0].candidates[0].score == pytest.approx(1.0)
+        assert ids(prediction) == ["MESH:D003924"]
+    assert len(learnt.dictionary.names) == len(dictionary.names) + 1
+    assert learnt.dictionary.name(len(dictionary.names)).kind == "training"
+    query = "colorectal cancers"  # the encoder is fitted without the mentions
+    assert model.link(query).parts == learnt.link(query).parts
+
+
+@pytest.mark.parametrize(
+    ("text", "encoder"),
+    [("id\tname\nA:1\t???\n", "tfidf"), ("id\tname\nA:1\tbreast cancer\n", "dan")],
+)
+def test_a_dictionary_that_teaches_nothing(
+    trained: Trained, tmp_path: Path, text: str, encoder: str
+) -> None:
+    (path := tmp_path / "d.tsv").write_text(text)
+    options = trained(encoder).options
+    if encoder == "dan":
+        options = changed(options, {"words": {"tokens": "concepts"}})
+    with pytest.raises(LinkerError):
+        train(Dictionary.read(path), encoder=encoder, options=options)
+
+
+# ------------------------------------------------------------------------------------ linking
 
 
 @pytest.mark.parametrize(
@@ -74,17 +300,14 @@ def test_known_mentions_give_known_ids(model: Linker, mention: str, concept: str
 
 
 def test_other_ids_of_candidates(model: Linker) -> None:
-    (prediction,) = model.link(["Louis-Bar syndrome"], k=2, also=["OMIM"])
-    first = prediction.parts[0].candidates[0]
+    first = model.link("Louis-Bar syndrome", k=2, also=["OMIM"]).parts[0].candidates[0]
     (other,) = first.also
     assert (first.concept_id, other.id) == ("MESH:D001260", "OMIM:208900")
     assert (other.predicate, other.source) == ("oboInOwl:hasAlternativeId", "sample_medic.tsv")
-    (none,) = model.link(["Louis-Bar syndrome"], k=2, threshold=1, also=["DOID"])
-    assert none.parts[0].rejected
+    none = model.link("Louis-Bar syndrome", k=2, threshold=1, also=["DOID"])
     assert none.parts[0].rejected.also[0].id == "DOID:12704"
-    (plain,) = model.link(["Louis-Bar syndrome"], k=1)
-    assert plain.parts[0].candidates[0].also == ()
-    with pytest.raises(LinkerError, match="no concept has a reference to 'MONDO', but to "):
+    assert model.link("Louis-Bar syndrome", k=1).parts[0].candidates[0].also == ()
+    with pytest.raises(LinkerError):
         next(model.link(iter(()), also=["MONDO"]))
 
 
@@ -106,7 +329,7 @@ def test_short_forms_are_those_of_the_document(model: Linker) -> None:
         "Acute myeloid leukaemia (AML) and familial amyloid polyneuropathy (FAP). FAP came first."
     )
     aml, fap = model.link([document(text, "AML", "FAP")])
-    (lone,) = model.link(["FAP"], threshold=0)  # ambiguous: the least id
+    lone = model.link("FAP", threshold=0)  # ambiguous: the least id
     assert [(*ids(p), p.parts[0].text, p.parts[0].expanded) for p in (aml, fap, lone)] == [
         ("MESH:D015470", "AML", "Acute myeloid leukaemia"),
         ("MESH:D028227", "FAP", "familial amyloid polyneuropathy"),
@@ -115,12 +338,11 @@ def test_short_forms_are_those_of_the_document(model: Linker) -> None:
 
 
 def test_items_come_back_in_order(model: Linker, items: list[Mention | Document]) -> None:
-    given = [mention for mention, _ in mentions.flatten(items)]
+    given = [mention for mention, _ in readers.flatten(items)]
     assert [p.mention for p in model.link(items)] == given
     pairs = list(model.link_items(items))
-    assert [document for document, _ in pairs] == [
-        item if isinstance(item, Document) else None for item in items
-    ]
+    expected = [item if isinstance(item, Document) else None for item in items]
+    assert [document for document, _ in pairs] == expected
     assert [p for _, predictions in pairs for p in predictions] == list(model.link(items))
 
 
@@ -156,32 +378,27 @@ def test_requests_in_a_batch_are_answered_like_each_alone(
     for one, answer in zip(requests, answers, strict=True):
         fresh = model.with_ranker(model.ranker)  # with empty caches
         limits: dict[str, Any] = {"threshold": one.threshold, "min_score": one.min_score}
-        alone = list(fresh.link_items([one.item], k=one.k, **limits))
-        assert [answer] == alone
+        assert [answer] == list(fresh.link_items([one.item], k=one.k, **limits))
     assert list(model.answers([])) == []
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    "wrong",
     [
-        ({"k": 0}, "k is 0; expected: 1 or more"),
-        ({"within": {"under": ["X:1"]}}, "within is a dict; expected: a Selection, such as"),
-        ({"min_score": float("nan")}, "not a number"),
-        ({"threshold": float("nan")}, "nan; expected: a confidence from 0 to 1"),
-        ({"threshold": 1.1}, "1.1; expected: a confidence from 0 to 1"),
-        ({"threshold": -0.1}, "-0.1; expected: a confidence from 0 to 1"),
+        {"k": 0},
+        {"within": {"under": ["X:1"]}},
+        {"min_score": float("nan")},
+        *({"threshold": value} for value in (float("nan"), 1.1, -0.1)),
     ],
 )
-def test_a_request_that_cannot_be_answered(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(LinkerError, match=message):
+def test_a_request_that_cannot_be_answered(wrong: dict[str, Any]) -> None:
+    with pytest.raises(LinkerError, match=next(iter(wrong))):
         Request("cancer", **wrong)
 
 
 def test_many_threads_link_like_one(model: Linker, items: list[Mention | Document]) -> None:
     """Eight threads link the same and other items with a linker that is new; each as one would."""
-    new = lambda: Linker(  # noqa: E731
-        model.dictionary, model.generator, model.options, model.seen, {}, model.encoder
-    )
+    new = lambda: model.with_ranker(None)  # noqa: E731
     shares = [[*items[i % 4 :: 4], *items[:3]] for i in range(8)]
     expected = [list(new().link(share, k=3, batch_size=2)) for share in shares]
     shared, ready = new(), threading.Barrier(8)
@@ -195,73 +412,17 @@ def test_many_threads_link_like_one(model: Linker, items: list[Mention | Documen
             assert list(threads.map(work, shares)) == expected
 
 
-# ------------------------------------------------------------------------------------------------------------ training
-
-
-def test_mentions_become_names(dictionary: Dictionary, model: Linker) -> None:
-    trained = train(
-        dictionary, encoder="tfidf", mentions=[Mention("sugar trouble", gold=parse_gold("D003924"))]
-    )
-    assert ids(trained.link("Sugar trouble")) == ["MESH:D003924"]
-    assert len(trained.dictionary.names) == len(dictionary.names) + 1
-    assert trained.dictionary.name(len(dictionary.names)).kind == "training"
-    query = "colorectal cancers"  # the encoder is fitted without the mentions
-    assert model.link(query).parts == trained.link(query).parts
-
-
-def test_corrections_reach_mentions_training_names_and_seen(dictionary: Dictionary) -> None:
-    given = [Mention("gaint sickness", gold=parse_gold("D003924"))]
-    trained = train(dictionary, encoder="tfidf", mentions=given, corrections={"gaint": "giant"})
-    assert trained.normalize("Gaint sickness") == "giant sickness"
-    assert trained.seen.mentions == {"giant sickness"}
-    for text in ("gaint sickness", "giant sickness"):
-        (prediction,) = trained.link([text], k=1)
-        assert prediction.parts[0].candidates[0].score == pytest.approx(1.0)
-        assert ids(prediction) == ["MESH:D003924"]
-
-
-def test_names_of_signs_alone_cannot_be_linked_to(tmp_path: Path) -> None:
-    path = tmp_path / "d.tsv"
-    path.write_text("id\tname\nA:1\t???\n")
-    message = "no name of the dictionary is left once normalised; check normalize.punctuation"
-    with pytest.raises(LinkerError, match=message):
-        train(Dictionary.read(path), encoder="tfidf")
-
-
-# ------------------------------------------------------------------------------------------------------ saving, loading
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_loaded_model_answers_the_same(
-    dictionary: Dictionary, items: list[Mention | Document], sample: Path, tmp_path: Path, name: str
-) -> None:
-    given = list(mentions.read(sample.with_name("sample_documents.pubtator.txt")))
-    trained = train(
-        dictionary,
-        encoder="tfidf",
-        mentions=given,
-        options=preset(name),
-        corrections={"distrophy": "dystrophy"},
-    )
-    trained.save(tmp_path / "model")
-    loaded = Linker.load(tmp_path / "model")
-    assert list(loaded.link(items, k=7)) == list(trained.link(items, k=7))
-    assert (loaded.options, loaded.seen, loaded.encoder) == (trained.options, trained.seen, "tfidf")
-    assert loaded.normalize("muscular distrophy") == "muscular dystrophy"
-    assert loaded.describe_dictionary() == trained.describe_dictionary()
-
-
 def test_one_is_answered_by_one_a_collection_by_a_list_and_a_generator_by_an_iterator(
     model: Linker,
 ) -> None:
-    text = "gout and phenylketonuria"
     one = model.link("gout")
     assert isinstance(one, Prediction)
     assert model.link(Mention("gout")) == one
     several = model.link(("gout", "phenylketonuria"))
     assert isinstance(several, Predictions)
     assert [ids(p) for p in several] == [["MESH:D006073"], ["MESH:D010661"]]
-    assert [ids(p) for p in model.link(document(text, "phenylketonuria"))] == [["MESH:D010661"]]
+    marked = document("gout and phenylketonuria", "phenylketonuria")
+    assert [ids(p) for p in model.link(marked)] == [["MESH:D010661"]]
     lazy = model.link(iter(["gout"]))
     assert next(lazy) == one
     assert next(lazy, None) is None
@@ -270,95 +431,85 @@ def test_one_is_answered_by_one_a_collection_by_a_list_and_a_generator_by_an_ite
 
 @pytest.mark.parametrize("wrong", [float("nan"), ["gout", None], None])
 def test_what_is_no_mention_is_refused(model: Linker, wrong: Any) -> None:
-    message = "^(nan|None) cannot be linked; give texts, Mention or Document records$"
-    with pytest.raises(LinkerError, match=message):
+    with pytest.raises(LinkerError):
         model.link(wrong)
-    with pytest.raises(LinkerError, match="one str was given where a list of them is expected"):
+    with pytest.raises(LinkerError):
         list(model.link_items("text"))
 
 
-# ---------------------------------------------------------------------------------------------- several dictionaries in one
-
-SEVERAL = (
-    "id\tname\tsynonyms",
-    "A:1\theart attack\tinfarction",
-    "B:1\tInfarction of the heart\theart attack",
-    "B:2\theart and kidney disease\t",
-    "b:3\tkidney disease\t",
-    "A:2\theart disease\t",
-    "A:3\tkidney disease\t",
-)
+# ------------------------------------------------------------------------------ model folders
 
 
-@pytest.fixture(scope="module")
-def several(tmp_path_factory: pytest.TempPathFactory) -> Linker:
-    path = tmp_path_factory.mktemp("several") / "d.tsv"
-    path.write_text("\n".join(SEVERAL) + "\n")
-    return train(Dictionary.read(path), encoder="tfidf")
-
-
-def found(linker: Linker, text: str, k: int = 1) -> list[list[str]]:
-    return [
-        [c.concept_id for c in part.candidates]
-        for p in linker.link([text], k=k, threshold=0)
-        for part in p.parts
-    ]
-
-
-def test_a_restricted_model_can_be_saved(several: Linker, tmp_path: Path) -> None:
-    several.restricted(Selection(namespaces=("B",))).save(tmp_path / "model")
+def test_a_part_of_a_model_is_saved(model: Linker, tmp_path: Path) -> None:
+    part = model.restricted(Selection(under=("MESH:D009369",))).with_ranker(None)
+    part.save(tmp_path / "model")
     loaded = Linker.load(tmp_path / "model")
-    assert found(loaded, "heart attack") == [["B:1"]]
-    with pytest.raises(LinkerError, match="no concept with the prefix A; it has: B"):
-        loaded.restricted(Selection(namespaces=("A",)))
+    assert loaded.ranker is None
+    texts = ["breast cancer", "gout"]
+    assert [p.parts for p in loaded.link(texts)] == [p.parts for p in part.link(texts)]
+    with pytest.raises(LinkerError):
+        loaded.restricted(Selection(under=("MESH:D006073",)))
 
 
-def test_words_that_do_not_fit_are_refused(model: Linker, tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    model.save(folder)
-    path = folder / "words" / "weight.npy"
-    np.save(path, np.load(path)[1:])
-    with pytest.raises(LinkerError, match="train it again"):
-        Linker.load(signed(folder))
+Damage = Callable[[Path], object]
 
 
-def signed(folder: Path) -> Path:
-    """Make the manifest of a changed folder true."""
-    path = folder / "manifest.json"
-    sums = persistence.load_json(path)["sha256"]
-    names = {name for name in sums if (folder / name).is_file()}
-    persistence.save_json(path, {"sha256": {n: files.sha256(folder / n) for n in sorted(names)}})
+def json_file(name: str, **changes: Any) -> Damage:
+    """Change entries of a JSON file, those of its options alone where it has any."""
+
+    def damage(folder: Path) -> None:
+        record = persistence.load_json(folder / name)
+        options = record.get("options", {}) | changes.get("options", {})
+        record |= changes | ({"options": options} if options else {})
+        persistence.save_json(folder / name, record)
+
+    return damage
+
+
+def array(name: str, change: Callable[[Any], Any]) -> Damage:
+    return lambda folder: np.save(folder / name, change(np.load(folder / name)))
+
+
+def damaged(linker: Linker, folder: Path, damage: Damage) -> Path:
+    """The folder of a model that was changed after it was saved; its manifest is true."""
+    linker.save(folder)
+    damage(folder)
+    kept = sorted(f for f in folder.rglob("*") if f.is_file() and f.name != "manifest.json")
+    sums = {f.relative_to(folder).as_posix(): files.sha256(f) for f in kept}
+    persistence.save_json(folder / "manifest.json", {"sha256": sums})
     return folder
 
 
-@pytest.mark.parametrize("content", [None, '{"columns": ["score"]}'])
-def test_a_damaged_ranker_with_a_true_manifest_is_named(
-    model: Linker, tmp_path: Path, content: str | None
+def removed(name: str) -> Damage:
+    return lambda folder: (folder / name).unlink()
+
+
+@pytest.mark.parametrize(
+    ("encoder", "damage"),
+    [
+        ("tfidf", array("words/weight.npy", lambda w: w[1:])),
+        ("tfidf", removed("ranker/w.npy")),
+        ("tfidf", json_file("ranker/ranker.json", columns=["score"])),
+        ("tfidf", json_file("config.json", options={"ground": {"stop_by": "loss"}})),
+        ("transformer", array("dense_names/vectors.npy", lambda v: v[:-1])),
+        ("transformer", removed("hybrid.json")),
+        ("transformer", removed("dense/model/model.safetensors")),
+        ("transformer", json_file("config.json", encoder="word2vec")),
+        ("transformer", lambda folder: (folder / "training.jsonl").write_text("{")),
+    ],
+)
+def test_a_damaged_model_is_refused_by_name(
+    trained: Trained, tmp_path: Path, encoder: str, damage: Damage
 ) -> None:
-    folder = tmp_path / "model"
-    model.save(folder)
-    if content is None:
-        (folder / "ranker" / "w.npy").unlink()
-    else:
-        (folder / "ranker" / "ranker.json").write_text(content)
+    folder = damaged(trained(encoder), tmp_path / "model", damage)
     with pytest.raises(LinkerError, match=str(folder)):
-        Linker.load(signed(folder))
+        Linker.load(folder)
 
 
-def test_a_model_without_a_ranker_stays_without(model: Linker, tmp_path: Path) -> None:
-    model.with_ranker(None).save(tmp_path / "m")
-    assert Linker.load(tmp_path / "m").ranker is None
-
-
-def test_a_model_of_another_release_is_refused(model: Linker, tmp_path: Path) -> None:
-    folder = tmp_path / "m"
-    model.save(folder)
-    config = persistence.load_json(folder / "config.json")
-    config["options"]["ground"]["stop_by"] = "loss"
-    persistence.save_json(folder / "config.json", config)
-    with pytest.raises(LinkerError) as error:
-        Linker.load(signed(folder))
-    assert str(error.value) == (
-        f"{folder}: is a model of another release (there is no option ground.stop_by); "
-        "train it again (linker train --dict FILE -o DIR)"
-    )
+def test_vectors_that_are_not_finite_are_refused_by_linking(
+    trained: Trained, tmp_path: Path
+) -> None:
+    nan = array("dense_names/vectors.npy", lambda v: v * np.float32("nan"))
+    linker = Linker.load(damaged(trained("transformer"), tmp_path / "model", nan))
+    with pytest.raises(LinkerError):
+        linker.link(["AIDS"])

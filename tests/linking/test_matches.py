@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from linker import Dictionary, Linker, Mention
 from linker.linking.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
-from linker.linking.words import Words, words_of
+from linker.linking.words import words_of
 from linker.records import NAME_KINDS, GoldGroup
 from linker.search.concepts import Candidates
 from linker.text.normalize import normalize
@@ -218,14 +218,6 @@ def test_annotations_by_hand(dictionary: Dictionary) -> None:
     assert found["training"] == [1, 0]
 
 
-def test_nothing_is_found(described: Described) -> None:
-    values, weight = described.matches.describe(
-        [("foo", "foo"), ("", "")], described.candidates([[], []])
-    )
-    assert values.shape == (0, TEXT_COLUMNS)
-    assert weight == pytest.approx([1, 0])  # a word that no name has
-
-
 # --------------------------------------------------------------------------------- slow twins
 
 
@@ -311,7 +303,7 @@ def test_words_and_hierarchy_the_slow_way(described: Described, data: st.DataObj
         data.draw(st.lists(st.integers(0, len(concepts) - 1), unique_by=lambda e: concepts[e]))
         for _ in mentions
     ]
-    values, weight = described.matches.describe(
+    values, _ = described.matches.describe(
         [(normalize(text), text) for text in mentions], described.candidates(lists)
     )
     expected = [
@@ -321,11 +313,3 @@ def test_words_and_hierarchy_the_slow_way(described: Described, data: st.DataObj
     for row, wanted in zip(values, expected, strict=True):
         found = {name: float(row[PLACE[name]]) for name in wanted}
         assert found == pytest.approx({k: float(v) for k, v in wanted.items()}, abs=1e-5)
-    of_words = Words.of(described.dictionary, normalize)
-    for text, total in zip(mentions, weight, strict=True):
-        numbers = of_words.of_texts([normalize(text)])[0]
-        known = [
-            of_words.weight[n] if n < len(of_words.texts) else of_words.unknown_weight
-            for n in numbers
-        ]
-        assert total == pytest.approx(sum(known), abs=1e-5)

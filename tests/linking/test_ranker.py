@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker.errors import LinkerError
 from linker.linking import ranker as rankers
 from linker.linking.matches import COLUMNS, PLACE
 from linker.linking.ranker import Judged, MatchLists, Probabilities, Ranker, softmax
@@ -123,16 +120,6 @@ def test_softmax_the_slow_way(layout: Layout, seed: int) -> None:
     assert whole == pytest.approx(np.ones(len(layout)))
 
 
-@pytest.mark.parametrize("shift", [0.0, 800.0, -800.0])
-def test_large_scores_do_not_overflow(shift: float) -> None:
-    lists = laid_out([[[2], [1, 1]]])
-    scores, slots = np.array([1.0, 2.0, 0.0, 3.0]) + shift, np.array([[0.0, 1.0]]) + shift
-    found = softmax(scores, slots, lists)
-    expected = softmax(scores - shift, slots - shift, lists)
-    assert found.readings == pytest.approx(expected.readings)
-    assert found.none == pytest.approx(expected.none)
-
-
 def test_scores_by_hand() -> None:
     """One hidden unit each: it reads the first column less its mean, and the largest of it."""
     count = 2 * WIDTH
@@ -157,20 +144,6 @@ def test_scores_by_hand() -> None:
     assert scores.tolist() == [15, 30, 40]
     assert slots.tolist() == [[2 * 53 + 0.5, -2 * 53 + 0.25], [2 * 125 + 0.5, -2 * 125 + 0.25]]
     assert ranker.scores_of(lists.inputs).tolist() == [15, 30, 40]
-
-
-def test_probabilities_do_not_depend_on_the_batch() -> None:
-    some = judged(40)
-    ranker = rankers.fit(some, 0)
-    whole, lists = ranker.probabilities(some.lists), some.lists
-    for number in range(40):
-        alone = ranker.probabilities(lists.only(np.array([number]))[0])
-        start, end = lists.starts[number : number + 2]
-        assert alone.rows == pytest.approx(whole.rows[start:end], abs=1e-6)
-        start, end = lists.readings[number : number + 2]
-        assert alone.readings == pytest.approx(whole.readings[start:end], abs=1e-6)
-        assert alone.none == pytest.approx(whole.none[[number]], abs=1e-6)
-        assert alone.missed == pytest.approx(whole.missed[[number]], abs=1e-6)
 
 
 # -------------------------------------------------------------------------------- fitting
@@ -244,17 +217,6 @@ def test_it_learns_what_is_right_and_that_nothing_is() -> None:
     assert np.mean(found.none[none]) > 1.2 * np.mean(found.none[missed])
 
 
-def test_the_average_of_networks_gives_the_mean_of_their_scores() -> None:
-    lists = judged(20).lists
-    several = [rankers._random_weights(2 * WIDTH, np.random.default_rng(n)) for n in range(3)]
-    nothing = rankers.unfitted()
-    scores = [Ranker(nothing.centre, nothing.scale, one).scores(lists) for one in several]
-    together = Ranker(nothing.centre, nothing.scale, rankers._averaged(several)).scores(lists)
-    for place in (0, 1):
-        mean = np.mean([of_one[place] for of_one in scores], axis=0)
-        assert together[place] == pytest.approx(mean, abs=1e-5)
-
-
 def test_fitting_again_stays_near_the_start() -> None:
     start = rankers.fit(judged(300), 0)
     before = {name: values.copy() for name, values in start.weights.items()}
@@ -268,54 +230,7 @@ def test_fitting_again_stays_near_the_start() -> None:
 # ---------------------------------------------------------------------------------- lists
 
 
-def test_only_some_mentions() -> None:
-    """Of mentions with 2 + 1, with 1 + (0, 3) and with 2 candidates the last and the second."""
-    values = np.repeat(np.arange(9, dtype=np.float32)[:, None], WIDTH, axis=1)
-    lists = laid_out([[[2], [1]], [[1], [0, 3]], [[2]]], values)
-    lists.nil_evidence[:] = [0, 1, 2]
-    some, rows = lists.only(np.array([2, 1]))
-    assert rows.tolist() == [7, 8, 3, 4, 5, 6]
-    assert some.values[:, 0].tolist() == rows.tolist()
-    assert some.readings.tolist() == [0, 1, 3]
-    assert some.lookups.tolist() == [0, 1, 2, 4]
-    assert some.rows.tolist() == [0, 2, 3, 3, 6]
-    assert some.starts.tolist() == [0, 2, 6]
-    assert some.nil_evidence.tolist() == [2, 1]
-
-
-@pytest.mark.parametrize("sizes", [[0], [0, 0], [3, 0], [3]])
-def test_what_is_right_is_never_a_candidate(sizes: list[int]) -> None:
-    """All that is learnt is that it is missed, or that there is none; the numbers stay finite."""
-    lists, start = laid_out([[sizes]] * 1000), Ranker.shipped()
-    nothing, every = np.zeros(len(lists.values), bool), np.ones(1000, bool)
-    before = start.probabilities(lists)
-    for is_known, likely in ((every, "missed"), (~every, "none")):
-        ranker = rankers.fit(Judged(lists, nothing, is_known, every.astype(np.float32)), 0, start)
-        assert all(np.isfinite(values).all() for values in ranker.weights.values())
-        found = ranker.probabilities(lists)
-        assert (getattr(found, likely) > getattr(before, likely)).all()
-
-
 # ---------------------------------------------------------------------------------- files
-
-
-@pytest.fixture(scope="module")
-def fitted() -> Ranker:
-    ranker = rankers.fit(judged(60), 0)
-    return Ranker(ranker.centre, ranker.scale, ranker.weights, {"fitted_to": "60 made mentions"})
-
-
-@pytest.fixture
-def folder(fitted: Ranker, tmp_path: Path) -> Path:
-    fitted.save(tmp_path / "ranker")
-    return tmp_path / "ranker"
-
-
-def test_saved_weights_come_back(fitted: Ranker, folder: Path) -> None:
-    lists, again = judged(5).lists, Ranker.load(folder)
-    assert again.provenance == {"fitted_to": "60 made mentions"}
-    assert np.array_equal(again.probabilities(lists).rows, fitted.probabilities(lists).rows)
-    assert np.array_equal(again.probabilities(lists).none, fitted.probabilities(lists).none)
 
 
 def test_the_shipped_ranker_prefers_the_better_match() -> None:
@@ -325,27 +240,3 @@ def test_the_shipped_ranker_prefers_the_better_match() -> None:
         lists.behind[1, PLACE[name]] = -1
     lists.values[1, PLACE["place"]] = math.log(2)
     assert Ranker.shipped().probabilities(lists).rows[0] > 0.9
-
-
-@pytest.mark.parametrize(
-    ("name", "array"),
-    [
-        ("w", np.zeros((3, 3), np.float32)),
-        ("more", np.zeros(3, np.float32)),
-        ("v", None),
-        ("w", np.full((2 * WIDTH, 3), np.nan, np.float32)),
-    ],
-)
-def test_damage_is_refused(folder: Path, name: str, array: np.ndarray | None) -> None:
-    if array is None:
-        (folder / f"{name}.npy").unlink()
-    else:
-        np.save(folder / f"{name}.npy", array)
-    with pytest.raises((ValueError, LookupError)):
-        Ranker.load(folder)
-
-
-def test_other_columns_are_refused(folder: Path) -> None:
-    (folder / "ranker.json").write_text(json.dumps({"columns": ["score"]}), "utf-8")
-    with pytest.raises(LinkerError):
-        Ranker.load(folder)

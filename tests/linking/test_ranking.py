@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from linker import Dictionary, Linker, Mention
 from linker.linking import ranking as module
-from linker.linking.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
+from linker.linking.matches import COLUMNS, PLACE, Matches
 from linker.linking.ranker import MatchLists
-from linker.linking.ranking import DEPTH, DescribedBatch, batch_of
+from linker.linking.ranking import DescribedBatch, batch_of
 from linker.linking.requests import Answer, Request
 from linker.records import ReadingKind
 from linker.search.concepts import Candidates
@@ -109,37 +109,6 @@ def test_columns_tell_how_a_mention_is_read(linker: Linker) -> None:
 
 
 # ---------------------------------------------------------------------------- texts
-
-
-def test_candidates_are_those_of_the_generator(linker: Linker) -> None:
-    """A form that is looked up several times has the same candidates each time."""
-    reads = [
-        mention("ALL", [way(linker, "whole", "ALL")], -1),
-        mention("…", [way(linker, "whole", "…")], -1),
-        mention("all", [way(linker, "whole", "all"), way(linker, "expanded", "ALL")], -1),
-    ]
-    plain, batch = batch_of(reads, linker.generator, None), describe(linker, *reads)
-    (expected,) = linker.generator.rank([linker.normalize("ALL")], DEPTH, "concepts")
-    names = [linker.dictionary.ids[row] for row in expected.concepts]
-    for of_one in (plain, batch):
-        assert [ids(linker, of_one, lookup) for lookup in range(4)] == [names, [], names, names]
-        assert of_one.found.indptr.tolist() == of_one.lists.rows.tolist()
-    # how it is written counts
-    assert [set(column(batch, "short_form", lookup)) for lookup in (0, 2, 3)] == [{1}, {0}, {1}]
-    assert plain.lists.values.shape == (3 * len(names), 0)
-
-
-def test_behind_is_less_than_the_largest_of_the_text(linker: Linker) -> None:
-    """Columns of readings and documents say nothing of other candidates."""
-    readings = [way(linker, "whole", "breast cancer"), way(linker, "shortened", "cancer")]
-    lists = describe(linker, mention("breast cancer", readings, 0)).lists
-    for start, end in itertools.pairwise(lists.rows.tolist()):
-        values = lists.values[start:end, :TEXT_COLUMNS]
-        np.testing.assert_allclose(
-            lists.behind[start:end, :TEXT_COLUMNS], values - values.max(axis=0), atol=1e-6
-        )
-    assert not lists.behind[:, TEXT_COLUMNS:].any()
-    assert lists.values.shape[1] == len(COLUMNS)
 
 
 # ---------------------------------------------------------------------------- documents

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,18 +62,6 @@ def test_annotated_names_are_probable_not_others(model: SpanModel, names: Dictio
     assert told["fever"] > model.threshold > told["cold"]
 
 
-def test_nothing_found(model: SpanModel, names: DictionaryNames) -> None:
-    assert probabilities(model, names, "") == {}
-
-
-def test_counts_are_of_all_documents(model: SpanModel) -> None:
-    for form, times, right in (("cold", 12, 0), ("fever", 10, 8)):
-        assert model.counts["form"][form] == [times, right]
-    assert (model.documents, model.type) == (14, "Disease")
-    odds = (8 + 0.5) / (2 + 0.5)
-    assert spans.log_odds(model.counts, "form", "fever") == pytest.approx(math.log(odds))
-
-
 def test_a_document_says_nothing_of_itself(names: DictionaryNames) -> None:
     """What is learnt from has the features that it would have in a text that is not annotated."""
     seen: list[np.ndarray] = []
@@ -95,12 +81,6 @@ def test_a_document_says_nothing_of_itself(names: DictionaryNames) -> None:
     np.testing.assert_allclose(seen[0][: len(first)], first)
 
 
-def test_a_mention_that_one_document_alone_gave_is_not_learnt_from(names: DictionaryNames) -> None:
-    alone = document(99, "A swelling was seen.", "swelling")
-    examples = spans._examples(names, [*DOCUMENTS, alone])
-    assert [len(example.findings.matches) for example in examples[-2:]] == [3, 0]
-
-
 @pytest.mark.parametrize(
     "documents",
     [
@@ -114,20 +94,6 @@ def test_a_mention_that_one_document_alone_gave_is_not_learnt_from(names: Dictio
 )
 def test_documents_teach_not(names: DictionaryNames, documents: list[Document | Mention]) -> None:
     assert spans.fit(names, documents) is None
-
-
-def test_several_types_are_none(names: DictionaryNames) -> None:
-    other = document(50, "A fever.", "fever", type="Sign")
-    model = spans.fit(names, [*DOCUMENTS, other])
-    assert model is not None
-    assert model.type == ""
-
-
-def test_saved_and_read(model: SpanModel, names: DictionaryNames, tmp_path: Path) -> None:
-    read = SpanModel.from_json(json.loads(json.dumps(model.to_json())))
-    text = "Cold fever, hay fever and pyrexia"
-    assert probabilities(read, names, text) == probabilities(model, names, text)
-    assert (read.threshold, read.type, read.documents) == (model.threshold, "Disease", 14)
 
 
 @pytest.mark.parametrize(
@@ -207,19 +173,3 @@ def test_the_weights_are_those_of_scikit_learn(penalty: float) -> None:
     theirs = linear.LogisticRegression(C=penalty, max_iter=1000, tol=1e-8).fit(values, right)
     expected = [*theirs.coef_[0], *theirs.intercept_]
     assert spans._weights(values, right, penalty) == pytest.approx(expected, abs=1e-3)
-
-
-def test_folds_hold_a_share_of_either_kind() -> None:
-    right = np.arange(23) % 3 == 0
-    folds = spans._folds(right, 0)
-    for kind in (right, ~right):
-        counts = np.bincount(folds[kind], minlength=5)
-        assert counts.max() - counts.min() <= 1
-    assert set(spans._folds(np.array([True, True, False, False, False]), 0)) == {0, 1}
-
-
-def test_features_with_few_values_have_lines() -> None:
-    values = np.array([[0.0, 1.0], [1.0, 1.0]] * 20)
-    model = Logistic.fit(("bit", "constant"), values, values[:, 0] > 0.5)
-    assert model.knots == ((), ())
-    assert model.weights[1] == 0

@@ -78,14 +78,6 @@ def test_names_concepts_and_weights(words: tuple[Dictionary, Words]) -> None:
     assert all(found.places.row(text, found.texts) == row for row, text in enumerate(texts))
 
 
-def test_a_dictionary_whose_names_have_no_words() -> None:
-    dictionary = made([Concept("X:1", "+", (Name("+", "X:1", "preferred"),))])
-    found = Words.of(dictionary, normalize)
-    found.check(1, 1)
-    assert (list(found.texts), found.names[0].tolist()) == ([""], [])
-    assert found.of_texts(["lung"])[0].tolist() == [1]
-
-
 def test_words_of_texts_keep_unknown_ones_apart(words: tuple[Dictionary, Words]) -> None:
     _, found = words
     lists = found.of_texts(["lung cancers", "", "foo bar foo"])
@@ -104,27 +96,6 @@ def test_sequences_are_equal_where_lists_are(several: list[list[int]]) -> None:
         zip(several, numbers, strict=True), repeat=2
     ):
         assert (one == other) == (number == other_number)
-
-
-def test_arrays_come_back(words: tuple[Dictionary, Words]) -> None:
-    dictionary, found = words
-    again = Words.from_arrays(found.arrays())
-    again.check(len(dictionary.names), len(dictionary))
-    assert list(again.texts) == list(found.texts)
-    arrays, expected = again.arrays(), found.arrays()
-    assert arrays.keys() == expected.keys()
-    assert all(np.array_equal(arrays[name], expected[name]) for name in arrays)
-
-
-@pytest.mark.parametrize("name", ["weight", "is_number", "name.indptr", "concept.indptr"])
-def test_damage_is_refused(words: tuple[Dictionary, Words], name: str) -> None:
-    dictionary, found = words
-    arrays = found.arrays()
-    damaged = Words.from_arrays({**arrays, name: arrays[name][:-1]})
-    with pytest.raises(ValueError):
-        damaged.check(len(dictionary.names), len(dictionary))
-    with pytest.raises(ValueError):
-        found.check(len(dictionary.names) + 1, len(dictionary))
 
 
 @pytest.mark.parametrize(
