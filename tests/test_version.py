@@ -76,7 +76,7 @@ def test_without_metadata_the_name_is_that_of_setup_cfg(site: Path) -> None:
 def test_every_message_takes_its_hint_from_there() -> None:
     sources = {path: path.read_text("utf-8") for path in sorted((ROOT / "linker").rglob("*.py"))}
     assert [path.name for path, text in sources.items() if "pip install" in text] == [
-        *("predictions.py", "version.py")  # pandas is no extra
+        *("linker.py", "version.py")  # pandas is no extra
     ]
     named = [
         extra

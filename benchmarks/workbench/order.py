@@ -33,7 +33,7 @@ from benchmarks.lib import results
 from benchmarks.lib.data import documents, medic
 from benchmarks.workbench.curator import Curator, Place, places
 from linker import Linker
-from linker.desk.projects.learning import Learner, Lesson
+from linker.desk.projects.learning import Learner
 from linker.records import Document, Gold, Prediction
 
 DOCUMENTS, EACH, SURE, BULK_KEYS = 200, 100, 0.98, 2
@@ -95,7 +95,7 @@ class Review:
         is_due = self._learns and count > self._learnt
         if is_due:
             self._learnt = count
-            lessons = [Lesson(place.taught, n) for n, place in enumerate(self.decided.values(), 1)]
+            lessons = [place.taught for place in self.decided.values()]
             linker = Learner(self._base, lessons).learnt([True] * len(lessons))
             self.answers = self._linked(linker)
         self.curve.append((self.keys, self._accuracy()))

@@ -55,8 +55,7 @@ def info(options: SimpleNamespace) -> None:
 def verify(options: SimpleNamespace) -> None:
     """Check every file of a model folder against its manifest.
 
-    Loading checks a large file when it first sees it, and again when it has changed; this reads
-    all of them.
+    Loading a model does the same; this does nothing else.
     """
     files, size = persistence.verify(options.model, "model")
     what = f"{files:,} files, {size:,} bytes, all as {persistence.MANIFEST} says"

@@ -146,6 +146,8 @@ def test_signals_leave_nothing_behind(
     ) as child:
         assert child.stdin is not None
         assert child.stderr is not None
+        child.stdin.write(b"gout\n" * 2000)
+        child.stdin.flush()
         deadline = time.monotonic() + 30
         # until it has begun to write aside
         while len(os.listdir(tmp_path)) < 2 and time.monotonic() < deadline:

@@ -12,7 +12,7 @@ export const noneOf = ({ state }) => (state === "open" ? "no answer yet" : "no c
 export const answersOf = (prediction) =>
   prediction.parts.map((part) => (part.nil ? null : (part.candidates[0] ?? null)));
 
-/* What a text says of what it names, where that is not plainly present; see linker/types.py. */
+/* What a text says of what it names, where that is not plainly present; see linker/records.py. */
 export const ASSERTED = {
   absent: "denied",
   possible: "possible",
@@ -45,6 +45,7 @@ export const READ = {
   expanded: "with its short form expanded",
   split: "in parts",
   shortened: "without some of its words",
+  respelt: "with a word respelt",
 };
 
 /* How sure the model is, in words: the one scale, which docs/confidence.md explains. */

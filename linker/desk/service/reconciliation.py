@@ -34,8 +34,7 @@ from linker.version import VERSION
 SURE = 0.8
 """The confidence that a match needs.
 
-It is a choice: of development mentions 19 of 20 matches are right with it, 7 of 8 with one half
-(benchmarks/service/openrefine.py).
+It is a choice: of development mentions 19 of 20 matches were right with it, 7 of 8 with one half.
 """
 BATCH = 100  # queries in a batch, and at most as many answers to each
 _MANIFEST = Path(__file__).with_name("manifest.json")
