@@ -13,11 +13,7 @@ import click
 from linker.cli import common
 from linker.cli import options as o
 from linker.errors import LinkerError, shown
-from linker.evaluation import (
-    documents,
-    report,
-    run,
-)
+from linker.evaluation import documents, report, run
 from linker.evaluation.pairs import COLUMNS, Checked, PairChecker
 from linker.io import files
 from linker.io import mentions as readers

@@ -24,7 +24,12 @@ from linker.dictionary.lending import Lending
 from linker.encoders import registry
 from linker.errors import LinkerError, OnError, Skip, UsageError, stop
 from linker.integrations import DEFAULT_MODEL, default_model
-from linker.io import dictionaries, formats, mentions, persistence
+from linker.io import (
+    dictionaries,
+    formats,
+    mentions,
+    persistence,
+)
 from linker.io.files import read_text
 from linker.linking.options import LinkerOptions, changed, preset
 from linker.records import Document, Mention

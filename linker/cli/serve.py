@@ -15,7 +15,7 @@ from linker.cli import common
 from linker.cli import options as o
 from linker.desk.service.settings import Limits, Settings, is_loopback, own_names, read_keys
 from linker.errors import LinkerError, needing
-from linker.io.fields import replaced
+from linker.io.option_group import replaced
 from linker.linking.decided import Decided
 from linker.linking.linker import Linker
 

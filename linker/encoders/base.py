@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass as options_dataclass
 from scipy.sparse import csr_matrix
 
 from linker.errors import LinkerError
-from linker.io.fields import OptionGroup
+from linker.io.option_group import OptionGroup
 
 if TYPE_CHECKING:
     from linker.dictionary import NameTable

@@ -27,7 +27,7 @@ from linker.encoders.dan import (
 from linker.encoders.trainable import Batch, GroundedEncoder, Tokens, pick_device, to_arrays
 from linker.encoders.words import CONCEPT, WordVectors, joined, tokens
 from linker.errors import LinkerError
-from linker.io.fields import OptionGroup
+from linker.io.option_group import OptionGroup
 
 _WORDS = "words"
 # numbers of characters; those of the alphabet begin at _FIRST

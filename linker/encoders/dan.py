@@ -24,7 +24,7 @@ from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merge
 from linker.encoders.words import WordVectors, joined, unit
 from linker.errors import LinkerError
 from linker.io import persistence
-from linker.io.fields import OptionGroup
+from linker.io.option_group import OptionGroup
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -26,7 +26,7 @@ from linker.encoders.dan import (
 )
 from linker.encoders.words import unit
 from linker.errors import LinkerError
-from linker.io.fields import OptionGroup, Units
+from linker.io.option_group import OptionGroup, Units
 
 _BASE = "base"
 _SHOTS: Changes = {

@@ -28,7 +28,7 @@ from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merge
 from linker.encoders.words import unit
 from linker.errors import LinkerError, of_package
 from linker.io import files, persistence
-from linker.io.fields import OptionGroup
+from linker.io.option_group import OptionGroup
 from linker.io.persistence import Strings
 
 logger = logging.getLogger(__name__)

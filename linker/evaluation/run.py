@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linker.errors import InputError, LinkerError
-from linker.evaluation import metrics, predictions, protocols, report
+from linker.evaluation import (
+    metrics,
+    predictions,
+    protocols,
+    report,
+)
 from linker.evaluation.protocols import Outcome
 from linker.ids import counted, curie, format_gold, namespace, parse_gold
 from linker.io import files

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from linker.errors import LinkerError, shorten
 from linker.io import files, replacing
-from linker.io.columns import Strings as Strings
-from linker.io.columns import StringsBuilder as StringsBuilder
-from linker.io.columns import check_lists as check_lists
+from linker.io.strings import Strings as Strings
+from linker.io.strings import StringsBuilder as StringsBuilder
+from linker.io.strings import check_lists as check_lists
 from linker.version import VERSION
 
 FORMAT_VERSIONS = {"model": 2}  # of other kinds: 1

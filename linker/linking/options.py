@@ -17,7 +17,7 @@ from linker.encoders.tfidf import TfidfOptions
 from linker.encoders.words import WordsOptions
 from linker.errors import LinkerError, shorten
 from linker.io import persistence
-from linker.io.fields import (
+from linker.io.option_group import (
     BatchSize,
     Count,
     Epochs,

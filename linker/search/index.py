@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass as options_dataclass
 
 from linker.errors import LinkerError
 from linker.io import persistence
-from linker.io.fields import OptionGroup, ZeroToOne
+from linker.io.option_group import OptionGroup, ZeroToOne
 
 QUERIES = 1024  # queries that are scored together where scores are adjusted
 _CELLS = 4_000_000  # scores in memory at once, 16 MB

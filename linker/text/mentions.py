@@ -11,7 +11,7 @@ from typing import ClassVar
 from pydantic.dataclasses import dataclass
 
 from linker.errors import LinkerError, shorten
-from linker.io.fields import OptionGroup
+from linker.io.option_group import OptionGroup
 from linker.records import Assertion, Document, Mention, Span
 from linker.text import abbreviations, assertion, languages
 from linker.text.find import running_text

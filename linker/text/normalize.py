@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from linker.io.fields import OptionGroup
+from linker.io.option_group import OptionGroup
 
 BROKEN = re.compile(r"[-\u00ad\u2010]\s*\n\s*")
 """Where a line ends inside a word, with a hyphen that is perhaps none of the word's own."""

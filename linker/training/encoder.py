@@ -49,7 +49,12 @@ from linker.linking.options import LinkerOptions
 from linker.records import Activity
 from linker.search.hybrid import HybridGenerator
 from linker.search.index import Floats
-from linker.training import ground, listwise, losses, sampling
+from linker.training import (
+    ground,
+    listwise,
+    losses,
+    sampling,
+)
 from linker.training.data import TrainingData, name_of_each
 from linker.training.loop import Batch, Losses, Phase, run
 from linker.training.plan import Record, RunSettings, TrainingPlan, flat, remove_checkpoints
