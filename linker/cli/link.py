@@ -71,7 +71,7 @@ def link(options: SimpleNamespace) -> None:
     options.places = places = common.chosen(options)
     settings = o.picked(LinkSettings, options, within=o.picked(Selection, options))
     source, output = options.source, options.output
-    if source == "-" and sys.stdin.isatty():
+    if source == "-" and sys.stdin and sys.stdin.isatty():
         settings = dataclasses.replace(settings, batch_size=1)
     if settings.batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)

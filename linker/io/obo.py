@@ -15,7 +15,7 @@ from typing import Any
 
 from linker.errors import InputError, OnError, RecordError, ignore, stop
 from linker.ids import normalized, spelled_as
-from linker.io.files import Line, Pathlike, read_lines
+from linker.io.files import LONG_LINE, Line, Pathlike, check_size, read_lines
 from linker.io.parsing import Languages, Statement, json_version, parse_each, parsing, read_json
 from linker.io.rdf import concept, curie, statement, synonym_predicate
 from linker.records import Concept
@@ -80,6 +80,7 @@ def _stanzas(path: Pathlike, on_error: OnError) -> Iterator[list[Line]]:
     A stanza with a line that cannot be read is left out, since that line may begin another stanza.
     """
     stanza: list[Line] = []
+    size = 0
     unread: list[InputError] = []  # of this stanza
 
     def report(error: InputError) -> None:
@@ -90,10 +91,12 @@ def _stanzas(path: Pathlike, on_error: OnError) -> Iterator[list[Line]]:
         if line.startswith("["):
             if stanza and not (unread and stanza[0][1].startswith("[")):
                 yield stanza
-            stanza = []
+            stanza, size = [], 0
             unread.clear()
         if line.strip() and not line.startswith("!"):
             stanza.append((number, line))
+            size += len(line)
+            check_size(path, size, LONG_LINE, "the stanza")
 
 
 def _tag(line: str) -> tuple[str, str]:

@@ -66,7 +66,7 @@ def load_arrays(folder: Path) -> dict[str, NDArray[Any]]:
 
     The maps are copy-on-write, since compiled code requires writable arrays.
     """
-    return {path.stem: _load_array(path) for path in sorted(folder.glob("*.npy"))}
+    return {path.stem: _load_array(path) for path in sorted(folder.glob("[!.]*.npy"))}
 
 
 def _load_array(path: Path) -> NDArray[Any]:
@@ -88,6 +88,8 @@ def save_json(path: Path, value: object) -> None:
 def load_json(path: Path) -> Any:
     """Read JSON written by `save_json`."""
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is no plain file")  # a pipe would be waited for
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         is_absent = isinstance(error, FileNotFoundError)

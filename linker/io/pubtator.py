@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from linker.errors import LinkerError, OnError, RecordError, stop
 from linker.ids import Identify, curie, format_gold, not_known, parse_gold
-from linker.io.files import Line, Pathlike, read_lines
+from linker.io.files import LONG_LINE, Line, Pathlike, check_size, read_lines
 from linker.io.outputs import (
     BREAKS,
     Layout,
@@ -53,23 +53,26 @@ def read(
     of ids is not annotated; an empty one, `-` or `-1` says that it has no concept. Nor is one whose
     ids linker wrote and no person confirmed, see `records.is_guess`.
     """
-    for block in _blocks(read_lines(path, on_error=on_error)):
+    for block in _blocks(path, read_lines(path, on_error=on_error)):
         if document := _document(path, block, on_error, identify):
             yield document
 
 
-def _blocks(lines: Iterable[Line]) -> Iterator[list[Line]]:
+def _blocks(path: Pathlike, lines: Iterable[Line]) -> Iterator[list[Line]]:
     """Group the numbered lines by document."""
     block: list[Line] = []
+    size = 0
     owner, kinds = "", ""  # of the text lines of this block
     for number, line in lines:
         text = _TEXT.fullmatch(line)
         starts = text is not None and (text[1] != owner or text[2] in kinds)
         if block and (starts or not line.strip()):
             yield block
-            block, owner, kinds = [], "", ""
+            block, owner, kinds, size = [], "", "", 0
         if line.strip():
             block.append((number, line))
+            size += len(line)
+            check_size(path, size, LONG_LINE, "the document")
         if text:
             owner, kinds = text[1], kinds + text[2]
     if block:

@@ -41,6 +41,7 @@ _MOST_ABOVE = 20  # rows above a header
 _MOST_COMMENTS = 1_000  # lines above a header that are comments
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 _END = object()  # behind the last row of a sheet
+_MOST_ROWS = 1_048_576  # of a sheet, as Excel has them
 _ZIP = b"PK\x03\x04"  # how a workbook begins
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that spreadsheets may compute
 _BREAKS = str.maketrans("\t\r\n\0", "    ")  # what is not written into a cell
@@ -384,6 +385,8 @@ class Workbook:
                 if values == [_END]:
                     return
                 widest = max(widest, len(values))
+                if count > _MOST_ROWS:
+                    raise ValueError(f"a sheet has more than {_MOST_ROWS:,} rows")
                 if count * widest > files.MOST_CELLS:
                     raise ValueError(f"a sheet has more than {files.MOST_CELLS:,} cells")
                 while values and values[-1] in (None, ""):

@@ -242,10 +242,18 @@ class Ranker:
             )
         arrays = dict(persistence.load_arrays(folder))
         ranker = cls(arrays.pop("centre"), arrays.pop("scale"), arrays, record["provenance"])
-        shapes = _shapes(2 * len(COLUMNS), len(arrays["v"]), len(arrays["v_none"]))
-        is_finite = all(np.isfinite(a).all() for a in (ranker.centre, *arrays.values()))
-        if {n: a.shape for n, a in arrays.items()} != shapes or not is_finite:
-            raise ValueError("the weights of the ranker are of other shapes, or not finite")
+        size = 2 * len(COLUMNS)
+        shapes = _shapes(size, len(arrays["v"]), len(arrays["v_none"]))
+        given = arrays | {"centre": ranker.centre, "scale": ranker.scale}
+        has_shapes = {n: a.shape for n, a in given.items()} == shapes | dict.fromkeys(
+            ("centre", "scale"), (size,)
+        )
+        if not has_shapes or not all(a.dtype.kind == "f" for a in given.values()):
+            raise ValueError("the weights of the ranker are of other shapes, or no numbers")
+        if not all(np.isfinite(a).all() for a in given.values()) or not (ranker.scale > 0).all():
+            raise ValueError("the weights of the ranker are not finite")
+        if not isinstance(ranker.provenance, dict):
+            raise ValueError(f"the provenance of the ranker is {ranker.provenance!r}")
         return ranker
 
 

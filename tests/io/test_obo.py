@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from linker.errors import InputError
 from linker.io import obo
 from linker.records import Concept
 
@@ -93,3 +94,12 @@ def test_ids_of_other_terms_as_obo_files_write_them(tmp_path: Path, written: str
     path.write_text(f"format-version: 1.2\n\n{old}\n[Term]\nid: X:2\nname: fever\n\n{child}")
     assert concept("X:1", path).replaced_by == ("X:2",)
     assert (concept("X:3", path).parents, concept("X:3", path).alt_ids) == (("X:2",), ("Y:4",))
+
+
+def test_a_stanza_without_an_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(obo, "LONG_LINE", 100)
+    (path := tmp_path / "x.obo").write_text("[Term]\nid: X:1\nname: a\n" + "xref: Y:1\n" * 20)
+    with pytest.raises(InputError):
+        list(obo.read(path))

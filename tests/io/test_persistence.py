@@ -136,6 +136,17 @@ def test_a_pipe_or_link_is_refused(tmp_path: Path) -> None:
     (folder / "pipe").unlink()
     (folder / "link").symlink_to(folder / "deep")
     assert "link: is not in manifest.json" in refusal(folder)
+    for name in ("config.json", "manifest.json"):  # nobody waits for what a pipe may give
+        other = save(tmp_path / name)
+        (other / name).unlink()
+        os.mkfifo(other / name)
+        assert str(other) in refusal(other)
+
+
+def test_hidden_arrays_are_not_read(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(3))
+    (tmp_path / ".b.npy").write_text("of somebody else")
+    assert persistence.load_arrays(tmp_path).keys() == {"a"}
 
 
 @pytest.mark.parametrize("name", ["README.md", "deep/.DS_Store", ".git/config"])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.errors import Skip
+from linker.errors import InputError, Skip
 from linker.io import pubtator
 from linker.records import Candidate, Document, GoldGroup, Mention, Part, Passage, Prediction
 
@@ -201,3 +201,14 @@ def test_passages_of_any_shape_keep_their_offsets(
     assert written("pubtator", (document, ())) == lines
     (tmp_path / "x").write_text(lines)
     assert next(iter(pubtator.read(tmp_path / "x"))).text == document.text.replace("\n", " ")
+
+
+def test_a_document_without_an_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pubtator, "LONG_LINE", 100)
+    text = "1|t|aaa\n1|a|b\n"
+    row = "1\t0\t3\taaa\tDisease\tD1\n"
+    assert len(read(tmp_path, (text + row + "\n") * 9)) == 9
+    with pytest.raises(InputError):
+        read(tmp_path, text + row * 9)

@@ -100,7 +100,7 @@ def test_an_open_workbook(path: Path) -> None:
 
 
 def test_rows_that_are_not_there_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linker.io.files.MOST_CELLS", 30_000)
+    monkeypatch.setattr("linker.io.rows._MOST_ROWS", 10_000)
     far = rewritten(path, SHEET, lambda data: data.replace(b'row r="4"', b'row r="999999999999"'))
     with pytest.raises(LinkerError):
         tables.read(far, ["disease"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -240,3 +242,26 @@ def test_the_shipped_ranker_prefers_the_better_match() -> None:
         lists.behind[1, PLACE[name]] = -1
     lists.values[1, PLACE["place"]] = math.log(2)
     assert Ranker.shipped().probabilities(lists).rows[0] > 0.9
+
+
+@pytest.mark.parametrize("name", ["centre", "scale", "v"])
+@pytest.mark.parametrize("damage", ["longer", "texts", "not finite"])
+def test_weights_that_do_not_fit_are_refused(tmp_path: Path, name: str, damage: str) -> None:
+    Ranker.shipped().save(tmp_path)
+    values = np.load(tmp_path / f"{name}.npy")
+    damaged = {
+        "longer": np.append(values, values[-1]),
+        "texts": np.array([""] * len(values)),
+        "not finite": values * np.nan,
+    }
+    np.save(tmp_path / f"{name}.npy", damaged[damage])
+    with pytest.raises(ValueError, match="the weights of the ranker"):
+        Ranker.load(tmp_path)
+
+
+def test_a_provenance_that_is_no_object_is_refused(tmp_path: Path) -> None:
+    Ranker.shipped().save(tmp_path)
+    record = json.loads((tmp_path / "ranker.json").read_text())
+    (tmp_path / "ranker.json").write_text(json.dumps(record | {"provenance": None}))
+    with pytest.raises(ValueError, match="provenance"):
+        Ranker.load(tmp_path)
