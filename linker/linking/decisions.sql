@@ -87,18 +87,10 @@ DELETE FROM answers WHERE project IN (SELECT id FROM projects WHERE created = ''
 UPDATE steps SET project = NULL
     WHERE project IN (SELECT id FROM projects WHERE created = '');
 DELETE FROM projects WHERE created = '';
--- 5: of mentions the form as they are written, and the ids that files give; what texts say of them
+-- 5: of mentions the form as they are written, and what texts say of them
 ALTER TABLE mentions ADD COLUMN written TEXT NOT NULL DEFAULT '';
-ALTER TABLE mentions ADD COLUMN gold TEXT NOT NULL DEFAULT '';
 ALTER TABLE answers ADD COLUMN assertion TEXT NOT NULL DEFAULT 'present';
 UPDATE mentions SET written = form(text, 'x') WHERE document IS NOT NULL;
-UPDATE mentions SET gold = said.gold FROM (
-    SELECT project, number, json_extract(value, '$.spans') || '' AS spans,
-        json_extract(value, '$.type') AS type, json_extract(value, '$.gold') || '' AS gold
-    FROM documents, json_each(record, '$.document.mentions')
-    WHERE json_extract(value, '$.gold') IS NOT NULL
-) said WHERE mentions.project = said.project AND mentions.document = said.number
-    AND replace(mentions.spans, ' ', '') = said.spans AND mentions.type = said.type;
 UPDATE answers SET assertion = (
     SELECT iif(count(DISTINCT json_extract(value, '$.assertion')) > 1, 'mixed',
         max(json_extract(value, '$.assertion'))) FROM json_each(shown)

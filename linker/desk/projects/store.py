@@ -17,7 +17,7 @@ from linker.desk.projects.sources import Content, Kind
 from linker.errors import LinkerError
 from linker.linking.decisions import form_everywhere, form_of
 from linker.linking.requests import FoundSpan
-from linker.records import Document, Gold, Mention
+from linker.records import Document, Mention
 
 _PROJECTS = "SELECT id, name, kind, options, created, model, release FROM projects"
 _ADD_PROJECT = (
@@ -32,7 +32,7 @@ _ADD_CELLS = inserting("cells", "source", "row", "cells")
 _ADD_DOCUMENTS = inserting("documents", "project", "number", "source", "id", "record", "searched")
 _ADD_MENTIONS = inserting(
     "mentions",
-    *("project", "source", "document", "place", "text", "spans", "type", "form", "written", "gold"),
+    *("project", "source", "document", "place", "text", "spans", "type", "form", "written"),
 )
 _OF_PROJECT = ("mentions", "answers", "documents", "sources")
 """Tables whose rows go with their project, in this order: those before name those behind."""
@@ -98,7 +98,7 @@ class StoredDocument(Kept):
     is_searched: bool  # whether its mentions are known
 
 
-RECORD, GOLD = TypeAdapter(Kept), TypeAdapter(Gold)
+RECORD = TypeAdapter(Kept)
 
 
 def projects(connection: sqlite3.Connection) -> list[Project]:
@@ -320,11 +320,10 @@ def add_mentions(
     rows: list[tuple[Any, ...]] = []
     for document, place, m in mentions:
         text = m.text.replace("\0", " ")  # SQLite's JSON would end a text at a NUL
-        gold = "" if m.gold is None else GOLD.dump_json(m.gold).decode()
         written = "" if document is None else form_of(text)  # what is decided in a document is on
         forms = form_everywhere(text), written
         spans = json.dumps(m.spans)
-        rows.append((number, source, document, place, text, spans, m.type, *forms, gold))
+        rows.append((number, source, document, place, text, spans, m.type, *forms))
     connection.execute(_ADD_MENTIONS, [json.dumps(rows)])
 
 

@@ -77,7 +77,7 @@ def test_what_was_half_stored_before_goes_with_the_next_schema(tmp_path: Path) -
             "UPDATE projects SET created = '', name = char(10) WHERE id = 3;"
             "UPDATE mentions SET form = '';"
             "DROP INDEX decisions_by_form; ALTER TABLE decisions DROP COLUMN form;"
-            "ALTER TABLE mentions DROP COLUMN written; ALTER TABLE mentions DROP COLUMN gold;"
+            "ALTER TABLE mentions DROP COLUMN written;"
             "ALTER TABLE answers DROP COLUMN assertion;"
             "PRAGMA user_version = 3;"
         )
