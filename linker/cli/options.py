@@ -361,8 +361,8 @@ def training_options(preset_name: str, values: Values, encoder: str = "") -> Lin
         click.UsageError: there is no such preset or option, or a value does not fit.
         LinkerError: a package is missing.
     """
-    if encoder:
-        registry.load(encoder)  # so that a missing package is no error of the preset
+    for name in filter(None, registry.both(encoder)):
+        registry.load(name)  # so that a missing package is no error of the preset
     try:
         options = preset(preset_name, encoder)
     except LinkerError as error:

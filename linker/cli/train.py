@@ -38,7 +38,9 @@ from linker.training.plan import (
     mention_type=o.ANNOTATED_TYPE,
     dev=o.option("Annotated mentions to report accuracy on, and choose the best epoch by.", "PATH"),
     refit=o.flag("After the report, train again on the mentions of --mentions and --dev."),
-    encoder=o.option("One of `linker model encoders`. [default: static]", "NAME"),
+    encoder=o.option(
+        "One of `linker model encoders`, or two: static,transformer. [default: static]", "NAME"
+    ),
     model_name=o.option("Transformer to start from; implies --encoder transformer.", "NAME"),
     words=o.option("Word vectors, for dan and its kind. [default: trained on the names]", "PATH"),
     preset=o.PRESET,
@@ -101,7 +103,8 @@ def _plan(options: SimpleNamespace) -> TrainingPlan:
     encoder = options.encoder
     if options.model_name is not None:
         encoder = encoder or "transformer"
-        changes.append(f"encoder.model={options.model_name}")
+        group = "transformer" if "," in encoder else "encoder"
+        changes.append(f"{group}.model={options.model_name}")
     path = options.spelling
     made = plan.make(
         encoder,

@@ -31,6 +31,12 @@ def encoders() -> dict[str, str]:
     return ENCODERS | {name: place for name, place in others.items() if name not in ENCODERS}
 
 
+def both(name: str) -> tuple[str, str]:
+    """The encoders of "FIRST,SECOND"; the second one is empty where there is one alone."""
+    first, _, second = name.partition(",")
+    return first.strip(), second.strip()
+
+
 def place(name: object) -> str | None:
     """Where the class of an encoder is, as "module:Class"; None where there is no such encoder.
 

@@ -71,7 +71,8 @@ class Engine:
         self.matches = None
         if words is not None:  # without a ranker nothing looks at the words
             weight = getattr(self.generator, "sparse_weight", 1.0)
-            self.matches = Matches(self.dictionary, table, words, weight)
+            second = getattr(self.generator, "second", None)
+            self.matches = Matches(self.dictionary, table, words, weight, second)
         dictionary = self.dictionary
 
         @lru_cache(_REMEMBERED)

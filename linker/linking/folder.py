@@ -121,7 +121,9 @@ def read(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     """
     name = config["encoder"]
     try:
-        encoder, options = registry.load(name), restored(config["options"], name)
+        first, second = registry.both(name)
+        encoder, options = registry.load(first), restored(config["options"], name)
+        further = registry.load(second) if second else None
     except LinkerError as error:
         raise LinkerError(f"{folder}: {error}") from error
     dictionary = Dictionary.open(folder / _DICTIONARY)
@@ -129,7 +131,7 @@ def read(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     if issubclass(encoder, SparseEncoder):
         generator = SparseGenerator.load(folder, dictionary, encoder)
     else:
-        generator = HybridGenerator.load(folder, dictionary, TfidfEncoder, encoder)
+        generator = HybridGenerator.load(folder, dictionary, TfidfEncoder, encoder, further)
     seen = Seen.from_json(persistence.load_json(folder / _SEEN))
     corrections = persistence.load_json(folder / _SPELLING)
     if not all(isinstance(text, str) for pair in corrections.items() for text in pair):

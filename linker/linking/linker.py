@@ -191,7 +191,7 @@ class Linker:
                 with self._lock:
                     self._parts.clear()  # they search where they did
                 self.generator.move(device)
-            return self.generator.encoder.use(precision)
+            return [encoder.use(precision) for encoder in self.generator.encoders][-1]
         if device == "cuda" or precision not in ("auto", "fp32"):
             raise LinkerError(
                 "the model links by characters, which have no vectors to search on a GPU or to "

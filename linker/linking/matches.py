@@ -20,6 +20,7 @@ from linker.dictionary.columns import RaggedArray
 from linker.linking.words import Words, sequences
 from linker.records import NAME_KINDS
 from linker.search.concepts import Candidates, distinct, ends, looked_up, ranges
+from linker.search.hybrid import NameVectors
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -89,13 +90,19 @@ class Matches:
         table: its distinct normalised names.
         words: of its names.
         sparse_weight: λ of the scores of candidates; 1 where characters alone make them.
+        second: the names by a second encoder; None: there is none.
     """
 
     def __init__(
-        self, dictionary: Dictionary, table: NameTable, words: Words, sparse_weight: float = 1.0
+        self,
+        dictionary: Dictionary,
+        table: NameTable,
+        words: Words,
+        sparse_weight: float = 1.0,
+        second: NameVectors | None = None,
     ) -> None:
         self._dictionary, self._table, self._words = dictionary, table, words
-        self._sparse_weight = sparse_weight
+        self._sparse_weight, self._second = sparse_weight, second
 
     @cached_property
     def _annotated(self) -> NDArray[Any]:
@@ -111,6 +118,16 @@ class Matches:
         counts = self._annotated[self._table.entries].astype(np.float64)
         total = np.bincount(self._table.concepts, counts, len(self._dictionary))
         return np.log1p(total).astype(np.float32)
+
+    @cached_property
+    def _names_of_concepts(self) -> RaggedArray:
+        """The rows of the names of each concept, the preferred one first."""
+        table = self._table
+        names = np.repeat(np.arange(len(table)), np.diff(table.indptr))
+        is_other = table.entries != self._dictionary.preferred[table.concepts]
+        order = np.lexsort((names, is_other, table.concepts))
+        sizes = np.bincount(table.concepts, minlength=len(self._dictionary))
+        return RaggedArray(ends(sizes), names[order].astype(np.int32))
 
     def describe(
         self, texts: Sequence[tuple[str, str]], found: Candidates
@@ -134,6 +151,8 @@ class Matches:
         self._compare_forms(column, texts, found, query)
         self._look_around(column, found, query, place)
         self._remember(column, [form for form, _ in texts], found, query)
+        if self._second:
+            self._compare_vectors(column, self._second, texts, found)
         return values, weight
 
     def _compare_words(
@@ -236,6 +255,28 @@ class Matches:
         keys = query * np.int64(len(self._table)) + found.names
         _, place, bearers = np.unique(keys, return_inverse=True, return_counts=True)
         column["meanings"][:] = np.log(bearers[place])
+
+    def _compare_vectors(
+        self,
+        column: Mapping[str, Floats],
+        second: NameVectors,
+        texts: Sequence[tuple[str, str]],
+        found: Candidates,
+    ) -> None:
+        """How near the mention is to the names of each concept by the second encoder."""
+        vectors, query = second.encode([form for form, _ in texts]), found.queries
+        names = self._names_of_concepts
+        starts, sizes = names.indptr[found.concepts], names.sizes[found.concepts]
+        row = np.repeat(np.arange(len(query)), sizes)
+        products = second.products(vectors, query[row], names.indices[ranges(starts, sizes)])
+        first = ends(sizes)[:-1]
+        highest = products[np.lexsort((-products, row))]
+        best, next_best, third = (highest[first + np.minimum(n, sizes - 1)] for n in range(3))
+        column["second_encoder"][:] = 1
+        column["second_name"][:] = second.products(vectors, query, found.names)
+        column["second_preferred"][:] = products[first]
+        column["second_best"][:], column["second_next"][:] = best, next_best
+        column["second_mean"][:] = (best + next_best + third) / 3
 
     def _look_around(
         self, column: Mapping[str, Floats], found: Candidates, query: Rows, place: Rows

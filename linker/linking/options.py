@@ -100,6 +100,7 @@ class LinkerOptions:
     encoder: Any = (
         None  # of the dense encoder, an instance of its `Options`; None where it has none
     )
+    second: Any = None  # of the second encoder; None where there is none
     words: WordsOptions = field(default_factory=WordsOptions)
     align: AlignOptions = field(default_factory=AlignOptions)
     ground: GroundOptions = field(default_factory=GroundOptions)
@@ -108,7 +109,7 @@ class LinkerOptions:
     recipe: Recipe = field(default_factory=Recipe)
 
 
-_GROUPS = tuple(name for name in LinkerOptions.__dataclass_fields__ if name != "recipe")
+_GROUPS = tuple(n for n in LinkerOptions.__dataclass_fields__ if n not in ("recipe", "second"))
 
 _BIOSYN: Changes = {
     "normalize": dataclasses.asdict(NORMALIZE["biosyn"]),
@@ -167,13 +168,14 @@ def preset(name: str, encoder: str = "") -> LinkerOptions:
 
     Args:
         name: of the preset; `default` means the defaults of the encoder.
-        encoder: its name in the registry; empty: the one that the preset is meant for.
+        encoder: its name in the registry, or "FIRST,SECOND"; empty: the one that the preset is
+            meant for.
 
     Raises:
         LinkerError: there is no such preset, it is for another encoder, or the encoder cannot be
             loaded.
     """
-    owner = preset_encoder(name)
+    owner, (encoder, second) = preset_encoder(name), registry.both(encoder)
     if name in PRESETS:  # for any encoder
         if not encoder:
             encoder = owner if owner and _class(owner) else "tfidf"
@@ -183,7 +185,14 @@ def preset(name: str, encoder: str = "") -> LinkerOptions:
     kind = registry.load(encoder)
     named = getattr(kind, "presets", {}).get(encoder if name == "default" else name)
     changes = named.changes if named else PRESETS.get(name, {})
-    return _with_recipe(for_encoder(LinkerOptions(), kind), changes, encoder)
+    options = _with_recipe(for_encoder(LinkerOptions(), kind), changes, encoder)
+    return with_second(options, second)
+
+
+def with_second(options: LinkerOptions, encoder: str) -> LinkerOptions:
+    """The options with the defaults of a second encoder; as they are where it is empty."""
+    second = registry.load(encoder).Options() if encoder else None
+    return dataclasses.replace(options, second=second)
 
 
 def _class(encoder: str) -> Any:
@@ -231,6 +240,7 @@ def changed(
         LinkerError: there is no such group or field, or the value does not fit; the message lists
             what there is.
     """
+    encoder, _ = registry.both(encoder)
     for group, fields in values.items():
         is_of_encoder = group == "encoder" or bool(registry.place(group))
         if not isinstance(fields, Mapping) or not (group in _GROUPS or is_of_encoder):
@@ -238,6 +248,11 @@ def changed(
                 f"there is no option group {shorten(str(group))!r}; "
                 f"choose one of: {', '.join(_GROUPS)}, or the name of an encoder"
             )
+        is_second = options.second is not None and is_of_encoder and group != "encoder"
+        if is_second and type(options.second) is getattr(_class(group), "Options", None):
+            second = replaced(options.second, group, fields)
+            options = dataclasses.replace(options, second=second)
+            continue
         record = _encoder_options(group, options, encoder) if is_of_encoder else None
         if not is_of_encoder:
             options = dataclasses.replace(
@@ -280,8 +295,9 @@ def as_saved(options: LinkerOptions, encoder: str) -> dict[str, Any]:
         encoder: of the model.
     """
     groups = dataclasses.asdict(options)
-    own = groups.pop("encoder")
-    return groups if own is None else groups | {registry.options_group(encoder): own}
+    own = groups.pop("encoder"), groups.pop("second")
+    names = map(registry.options_group, registry.both(encoder))
+    return groups | {n: of_one for n, of_one in zip(names, own, strict=True) if of_one is not None}
 
 
 def restored(values: Mapping[str, Any], encoder: str) -> LinkerOptions:
@@ -294,9 +310,10 @@ def restored(values: Mapping[str, Any], encoder: str) -> LinkerOptions:
     Raises:
         LinkerError: they are those of another release.
     """
-    options = for_encoder(LinkerOptions(), registry.load(encoder))
+    first, second = registry.both(encoder)
+    options = with_second(for_encoder(LinkerOptions(), registry.load(first)), second)
     try:
-        return _with_recipe(options, values, encoder)
+        return _with_recipe(options, values, first)
     except LinkerError as error:
         reason = str(error).partition(";")[0]
         raise LinkerError(

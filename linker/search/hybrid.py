@@ -6,7 +6,7 @@ The score is that of BioSyn (Sung et al. 2020, eq. 1-4) and BCNH (Yan et al. 202
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from linker.dictionary import Dictionary
+from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.errors import LinkerError, needing
 from linker.io import persistence
@@ -26,12 +26,95 @@ from linker.search.sparse import SparseGenerator, pair_products
 
 INDEX = "index"  # the folder of an approximate index in a model folder
 VECTORS = "dense_names/vectors.npy"
+SECOND = "second"  # the folder of the second encoder
 
 _SILENT = 0.75  # of the product of a query's vector with itself: with no name nearer, it is new
 _LARGEST = 1e30  # of λ, so that float32 holds the scores
 
 ENCODING = Lock()
 """Taken by the thread that encodes: encoders keep state, and one at a time uses all cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameVectors:
+    """The vectors of names by an encoder that describes candidates, and finds none.
+
+    Args:
+        encoder: makes the vectors of texts.
+        table: the names.
+        index: of the vectors of all names of the dictionary, (all names, dim).
+        rows: the rows of the names in the index; None: the names are all of them.
+
+    Raises:
+        ValueError: the vectors do not fit the names or the encoder.
+    """
+
+    encoder: Encoder
+    table: NameTable
+    index: VectorIndex
+    rows: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        count = len(self.index) if self.rows is None else len(self.rows)
+        if (count, self.index.vectors.shape[1]) != (len(self.table), self.encoder.dim):
+            raise ValueError("the vectors of the second encoder do not fit the names or itself")
+
+    @classmethod
+    def of(cls, encoder: Encoder, table: NameTable) -> NameVectors:
+        """Encode all names."""
+        vectors = persistence.to_fp16(encode_names(encoder, list(table.texts)))
+        return cls(encoder, table, VectorIndex(persistence.to_storage(vectors)))
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """The vectors of normalised texts, in half precision; those of names are not made again.
+
+        Args:
+            texts: the texts; returned is float32 (texts, dim).
+        """
+        rows = self.table.rows(texts)
+        vectors = np.empty((len(texts), self.encoder.dim), np.float32)
+        vectors[rows >= 0] = persistence.from_storage(
+            self.index.vectors[self._all(rows[rows >= 0])]
+        )
+        new = np.flatnonzero(rows < 0)
+        if len(new):
+            encoded = encode_names(self.encoder, [texts[row] for row in new.tolist()])
+            vectors[new] = persistence.to_fp16(encoded)
+        return vectors
+
+    def products(self, vectors: Floats, query: NDArray[Any], names: NDArray[Any]) -> Floats:
+        """Multiply pairs: `vectors[query[i]]` by the vector of the name `names[i]`, for each i."""
+        return self.index.products(vectors, query, self._all(names))
+
+    def _all(self, names: NDArray[Any]) -> NDArray[Any]:
+        """The rows of names in the index."""
+        return names if self.rows is None else self.rows[names]
+
+    def among(self, table: NameTable, names: NDArray[np.int64]) -> NameVectors:
+        """The vectors of some of the names.
+
+        Args:
+            table: of these names.
+            names: their rows in the table of this.
+        """
+        return NameVectors(self.encoder, table, self.index, self._all(names))
+
+    def of_table(self, table: NameTable) -> NameVectors:
+        """The vectors of other names by the same encoder; only new ones are encoded."""
+        vectors = persistence.to_storage(self.encode(list(table.texts)))
+        return NameVectors(self.encoder, table, VectorIndex(vectors))
+
+    def save(self, folder: Path) -> None:
+        """Write the encoder and the vectors into a folder of a model that is being saved."""
+        vectors = self.index.vectors if self.rows is None else self.index.vectors[self.rows]
+        persistence.save_arrays(folder, {"vectors": vectors})
+        self.encoder.save(folder / "encoder")
+
+    @classmethod
+    def load(cls, folder: Path, table: NameTable, encoder: type[Encoder]) -> NameVectors:
+        """Read what `save` wrote; the vectors stay memory-mapped."""
+        index = VectorIndex(persistence.load_arrays(folder)["vectors"])
+        return cls(encoder.load(folder / "encoder"), table, index)
 
 
 class HybridGenerator(Generator):
@@ -44,6 +127,7 @@ class HybridGenerator(Generator):
         sparse_weight: λ; may be 0 or negative.
         bias: float32 (names,), added to the score of each name; none where None.
         rows: the rows of the names in `vectors`, rising; None: the names are all of them.
+        second: the names by another encoder, which tells the ranker more of what is found.
 
     Raises:
         ValueError: the vectors do not fit the names or the encoder, or a number is not finite.
@@ -57,6 +141,7 @@ class HybridGenerator(Generator):
         sparse_weight: float,
         bias: Floats | None = None,
         rows: NDArray[np.int64] | None = None,
+        second: NameVectors | None = None,
     ) -> None:
         super().__init__(sparse.table, sparse._id_rank, sparse._entry_rank)
         count = len(sparse.table)
@@ -67,8 +152,13 @@ class HybridGenerator(Generator):
         is_number = self.bias.dtype == np.float32 and is_finite(self.bias)
         if not (fits and is_number and abs(sparse_weight) < _LARGEST):
             raise ValueError("the vectors, their biases or λ do not fit the names and the encoder")
-        self.sparse, self.encoder, self.rows = sparse, encoder, rows
+        self.sparse, self.encoder, self.rows, self.second = sparse, encoder, rows, second
         self.sparse_weight = float(sparse_weight)
+
+    @property
+    def encoders(self) -> list[Encoder]:
+        """The one that finds names, then the second one where there is one."""
+        return [self.encoder] if self.second is None else [self.encoder, self.second.encoder]
 
     @property
     def vectors(self) -> NDArray[Any]:
@@ -90,7 +180,8 @@ class HybridGenerator(Generator):
                 from linker.search import torch_index  # it imports torch, which takes seconds
             dense = torch_index.on_gpu(dense)
         with ENCODING:
-            self.encoder.move(device)
+            for encoder in self.encoders:
+                encoder.move(device)
         self.dense = dense
 
     def vectors_of(self, names: Sequence[str]) -> Floats:
@@ -99,14 +190,7 @@ class HybridGenerator(Generator):
         Args:
             names: the names; returned is float32 (names, dim).
         """
-        rows = self.table.rows(names)
-        vectors = np.empty((len(names), self.encoder.dim), np.float32)
-        vectors[rows >= 0] = persistence.from_storage(self.vectors[rows[rows >= 0]])
-        new = np.flatnonzero(rows < 0)
-        if len(new):
-            encoded = encode_names(self.encoder, [names[row] for row in new.tolist()])
-            vectors[new] = persistence.to_fp16(encoded)
-        return vectors
+        return NameVectors(self.encoder, self.table, self.dense, self.rows).encode(names)
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
         vectors, weights = encode_names(self.encoder, queries), self.sparse.encoder.encode(queries)
@@ -123,19 +207,27 @@ class HybridGenerator(Generator):
         return self.dense.products(vectors, query, rows if self.rows is None else self.rows[rows])
 
     def among(self, concepts: NDArray[np.bool_]) -> HybridGenerator:
-        names = self.table.naming(concepts)
+        names, sparse = self.table.naming(concepts), self.sparse.among(concepts)
         return HybridGenerator(
-            self.sparse.among(concepts),
+            sparse,
             self.encoder,
             self.dense,
             self.sparse_weight,
             self.bias[names],
             names if self.rows is None else self.rows[names],
+            self.second and self.second.among(sparse.table, names),
         )
 
     def without(self, pairs: NDArray[np.bool_]) -> HybridGenerator:
-        sparse, weight, bias = self.sparse.without(pairs), self.sparse_weight, self.bias
-        return HybridGenerator(sparse, self.encoder, self.dense, weight, bias, self.rows)
+        sparse, weight, dense = self.sparse.without(pairs), self.sparse_weight, self.dense
+        return HybridGenerator(
+            sparse, self.encoder, dense, weight, self.bias, self.rows, self.second
+        )
+
+    def with_second(self, second: NameVectors | None) -> HybridGenerator:
+        """The same generator beside another second encoder, or none."""
+        sparse, weight, dense = self.sparse, self.sparse_weight, self.dense
+        return HybridGenerator(sparse, self.encoder, dense, weight, self.bias, self.rows, second)
 
     def _found(
         self,
@@ -183,6 +275,8 @@ class HybridGenerator(Generator):
             {"vectors": persistence.to_storage(self.vectors), "bias": self.bias},
         )
         self.encoder.save(folder / "dense")
+        if self.second:
+            self.second.save(folder / SECOND)
         persistence.save_json(folder / "hybrid.json", {"sparse_weight": self.sparse_weight})
 
     @classmethod
@@ -192,6 +286,7 @@ class HybridGenerator(Generator):
         dictionary: Dictionary,
         sparse_encoder: type[SparseEncoder],
         dense_encoder: type[Encoder],
+        second_encoder: type[Encoder] | None = None,
     ) -> HybridGenerator:
         """Read what `save` wrote; the arrays stay memory-mapped."""
         sparse = SparseGenerator.load(folder, dictionary, sparse_encoder)
@@ -202,7 +297,11 @@ class HybridGenerator(Generator):
         if (folder / INDEX).is_dir():
             checksums = persistence.load_json(folder / persistence.MANIFEST)["sha256"]
             vectors = IvfIndex.load(folder / INDEX, arrays["vectors"], checksums[VECTORS])
-        return cls(sparse, encoder, vectors, numbers["sparse_weight"], arrays["bias"])
+        second = None
+        if second_encoder:
+            second = NameVectors.load(folder / SECOND, sparse.table, second_encoder)
+        weight, bias = numbers["sparse_weight"], arrays["bias"]
+        return cls(sparse, encoder, vectors, weight, bias, second=second)
 
 
 def encode_names(encoder: Encoder, names: Sequence[str]) -> Floats:

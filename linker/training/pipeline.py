@@ -19,6 +19,7 @@ from functools import partial
 import numpy as np
 
 from linker.dictionary import Dictionary
+from linker.encoders import registry
 from linker.encoders import words as word_vectors
 from linker.encoders.base import Encoder, EncoderContext, is_unit
 from linker.errors import LinkerError
@@ -26,9 +27,9 @@ from linker.evaluation import metrics
 from linker.linking import spans
 from linker.linking.linker import Linker
 from linker.linking.options import LinkerOptions
-from linker.records import Document, Mention
+from linker.records import Activity, Document, Mention
 from linker.search.concepts import Generator
-from linker.search.hybrid import HybridGenerator
+from linker.search.hybrid import HybridGenerator, NameVectors
 from linker.training import fit_ranker
 from linker.training import plan as plans
 from linker.training.data import TrainingData, check_known, collect
@@ -55,7 +56,9 @@ def train(
 
     Args:
         dictionary: the names to link to.
-        encoder: of `registry.encoders()`; None: the best that needs no download (`static`).
+        encoder: of `registry.encoders()`, or "FIRST,SECOND", of which the second one is not trained
+            and tells the ranker more of the candidates of the first; None: the best that needs no
+            download (`static`).
         mentions: annotated mentions, which become names; without, synonyms are trained on.
         dev: annotated mentions that choose the best epoch, by Acc@1 of the protocol `strict`.
         refit: whether to train again on `mentions` and `dev`, with the choices made.
@@ -132,6 +135,12 @@ def without_ranker(
 
     generator, history = with_encoder(plan, data, settings, measure if validate else None)
     options = replace(options, encoder=generator.encoder.options)
+    if plan.second:
+        settings.on_activity(Activity(f"encoding names by {plan.second}"))
+        context = EncoderContext(options.second, data.table, None, options.training.seed)
+        encoder = registry.load(plan.second).create(context)
+        generator = generator.with_second(NameVectors.of(encoder, data.indexed.table))
+        options = replace(options, second=encoder.options)
     return replace(linker, generator=generator, options=options, history=history)
 
 
@@ -150,7 +159,7 @@ def with_encoder(
         What ranks all names, and a record for each epoch of each phase.
     """
     names, options = list(data.table.texts), plan.options
-    provenance = {"encoder": plan.encoder} | flat(options, "encoder")
+    provenance = {"encoder": plan.first} | flat(options, "encoder")
     words = None
     if plan.reads("words"):
         if not plan.words and options.words.tokens != "words":

@@ -102,7 +102,7 @@ def remove_checkpoints(folder: Path) -> None:
 class TrainingPlan:
     """What a training is to do; `make` makes one."""
 
-    encoder: str  # its name in the registry
+    encoder: str  # its name in the registry, or "FIRST,SECOND"
     options: LinkerOptions
     corrections: Mapping[str, str] = field(default_factory=dict)  # misspelt -> right, normalised
     words: WordVectors | None = None  # where None, they are trained where they are needed
@@ -111,8 +111,18 @@ class TrainingPlan:
 
     @cached_property
     def encoder_class(self) -> Any:
-        """The class of the encoder."""
-        return registry.load(self.encoder)
+        """The class of the encoder that is trained, the first of two."""
+        return registry.load(self.first)
+
+    @property
+    def first(self) -> str:
+        """The encoder that is trained and finds candidates."""
+        return registry.both(self.encoder)[0]
+
+    @property
+    def second(self) -> str:
+        """The encoder that describes candidates, too; it is not trained; empty: there is none."""
+        return registry.both(self.encoder)[1]
 
     @property
     def is_sparse(self) -> bool:
@@ -124,7 +134,7 @@ class TrainingPlan:
         """Whether gradients train the encoder, by torch; others are made in one go."""
         kind = self.encoder_class
         return bool(
-            getattr(kind, "has_weights", False) or self.encoder == getattr(kind, "trained_as", "")
+            getattr(kind, "has_weights", False) or self.first == getattr(kind, "trained_as", "")
         )
 
     @property
@@ -141,7 +151,9 @@ class TrainingPlan:
         """Whether this training makes anything of a group of options."""
         if group == "training" and not self.is_trained:
             return False
-        return reads(group, self.encoder, self.options)
+        if self.second and registry.options_group(group) == registry.options_group(self.second):
+            return True
+        return reads(group, self.first, self.options)
 
 
 def make(
@@ -156,7 +168,8 @@ def make(
     """Decide what a training does, and refuse what does not fit together.
 
     Args:
-        encoder: a name of the registry; None: that of the preset, or the best one.
+        encoder: a name of the registry, or two as "FIRST,SECOND"; None: that of the preset, or the
+            best one.
         preset_name: of the preset.
         options: gives those of an encoder; None: of the preset.
         changes: options, as typed behind --set: "dan.hidden=100".
@@ -172,11 +185,13 @@ def make(
         encoder = encoder or preset_encoder(preset_name) or ("dan" if has_words else registry.BEST)
     except LinkerError as error:
         raise UsageError(f"--preset {preset_name}: {error}") from None
-    if encoder not in (names := registry.encoders()):
-        listed = ", ".join(sorted(names))
-        raise UsageError(f"--encoder {encoder}: there is no such encoder; choose one of: {listed}")
+    first, second = registry.both(encoder)
+    for name in (first, second):
+        if name not in (names := registry.encoders()) and (name or "," in encoder):
+            listed = ", ".join(sorted(names))
+            raise UsageError(f"--encoder {encoder}: there is no encoder {name!r}; take {listed}")
     chosen = (options or partial(preset, preset_name))(encoder)
-    chosen = for_encoder(chosen, registry.load(encoder))
+    chosen = for_encoder(chosen, registry.load(first))
     spelling = normalized(corrections or {}, chosen.normalize, chosen.text.language)
     plan = TrainingPlan(encoder, chosen, spelling)
     if has_words and not plan.reads("words"):
@@ -199,4 +214,23 @@ def make(
         plan = dataclasses.replace(plan, device=pick_device(chosen.training.device).type)
     if not plan.is_sparse:
         plan.encoder_class.check(chosen.encoder)
+    if second:
+        _check_second(plan)
     return plan
+
+
+def _check_second(plan: TrainingPlan) -> None:
+    """Refuse a second encoder that says nothing without training, or nothing else than the first.
+
+    Raises:
+        UsageError: it is such a one, or the first one has no vectors.
+        LinkerError: it cannot be made.
+    """
+    kind, start = registry.load(plan.second), f"--encoder {plan.encoder}: "
+    if plan.is_sparse:
+        raise UsageError(f"{start}the first of two has vectors; take static,{plan.second}")
+    if issubclass(kind, SparseEncoder) or kind.is_grounded or kind.trained_as == plan.second:
+        raise UsageError(f"{start}the second of two is not trained; take transformer or static")
+    if registry.options_group(plan.first) == registry.options_group(plan.second):
+        raise UsageError(f"{start}both are of one kind; leave the second one out")
+    kind.check(plan.options.second)

@@ -103,7 +103,7 @@ def update(
         vectors = persistence.to_storage(old.vectors_of(list(data.indexed.table.texts)))
         generator = data.generator(
             old.encoder, old.sparse_weight, options.recipe, vectors, _frequency(linker, data)
-        )
+        ).with_second(old.second and old.second.of_table(data.indexed.table))
     now = dataclasses.replace(
         linker,
         dictionary=data.extended,
@@ -145,7 +145,9 @@ def with_dictionary(linker: Linker, dictionary: Dictionary, mentions: Items = ()
     old = linker.generator
     if isinstance(old, HybridGenerator):
         vectors = old.vectors_of(list(data.indexed.table.texts))
-        generator = data.generator(old.encoder, old.sparse_weight, linker.options.recipe, vectors)
+        generator = data.generator(
+            old.encoder, old.sparse_weight, linker.options.recipe, vectors
+        ).with_second(old.second and old.second.of_table(data.indexed.table))
     return dataclasses.replace(
         linker,
         dictionary=data.extended,
