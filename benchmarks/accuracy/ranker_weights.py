@@ -1,11 +1,11 @@
 """The weights of the ranker that are shipped, and those of tables on a corpus, made without it.
 
-python benchmarks/accuracy/ranker_weights.py              writes linker/linking/weights/
-python benchmarks/accuracy/ranker_weights.py --without ncbi -o FOLDER
+python benchmarks/accuracy/ranker_weights.py    writes linker/linking/weights/
 
 Fitted to the training and development mentions of NCBI Disease and BC5CDR, linked with the MEDIC of
-2017 with names lent by DOID and HPO, by characters, static vectors and MiniLM as it is published
-(its vectors of names take minutes once, and are kept in benchmarks/work): by the dictionary alone,
+2017 with names lent by DOID and HPO, by characters, static vectors, these beside MiniLM, and MiniLM
+alone, as it is published (its vectors of names take minutes once, and are kept in benchmarks/work,
+with the weights that are fitted without a corpus): by the dictionary alone,
 by a dictionary that learnt the training mentions (those of the training documents in folds), by one
 without a tenth of its concepts, and by parts of five to a hundred concepts. The last two count
 less, as texts have few mentions without a concept, and most dictionaries are not small. So do
@@ -18,6 +18,7 @@ what one corpus does not, that a longer name seldom means what its last words me
 from __future__ import annotations
 
 import dataclasses
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -39,10 +40,12 @@ from linker.linking import ranker as rankers
 from linker.linking.options import changed, preset
 from linker.linking.ranker import Judged, Ranker
 from linker.records import Document, GoldGroup, Mention
+from linker.search.hybrid import NameVectors
 from linker.training import fit_ranker, release
 from linker.training.plan import RunSettings
 
-ENCODERS = ("static", "tfidf", "transformer")
+TWO = "static,transformer"
+ENCODERS = ("static", TWO, "tfidf", "transformer")
 NOT_TRAINED = {"align": {"epochs": 0}, "training": {"epochs": 0}}
 MISSING, WEIGHT_MISSING = 0.1, 0.2  # share of the concepts that are left out, and what it counts
 HELD_OUT, WEIGHT_HELD_OUT = 8_000, 0.4  # names that are asked for, and what they count
@@ -54,7 +57,12 @@ Say = Callable[[str], None]
 @cache
 def of_names(encoder: str) -> Linker:
     """The linker of the dictionary alone, whose ranker only has to be there."""
-    folder, options = WORK / f"ranker-weights-{encoder}", None
+    folder = WORK / f"ranker-weights-{encoder}"
+    if encoder == TWO:
+        first, other = of_names("static"), of_names("transformer").generator
+        second = NameVectors(other.encoder, other.table, other.dense)
+        generator = first.generator.with_second(second)
+        return dataclasses.replace(first, encoder=TWO, generator=generator)
     if encoder == "transformer":
         options = changed(preset("default", encoder), NOT_TRAINED)
         if not folder.exists():
@@ -151,11 +159,17 @@ def small(linker: Linker, items: Sequence[Document]) -> Iterator[Judged]:
                 yield fit_ranker.judged(part, asked)
 
 
+@cache
+def lists(corpus: str) -> Judged:
+    """All lists of a corpus; those of names that are held out where it is empty."""
+    if not corpus:
+        return Judged.joined([held_out(of_names(encoder)) for encoder in ENCODERS])
+    return Judged.joined([part for encoder in ENCODERS for part in judged(corpus, encoder)])
+
+
 def of_corpora(*corpora: str) -> Ranker:
     """The ranker fitted to some corpora."""
-    parts = [part for c in corpora for encoder in ENCODERS for part in judged(c, encoder)]
-    parts += [held_out(of_names(encoder)) for encoder in ENCODERS]
-    ranker = rankers.fit(Judged.joined(parts), SEED)
+    ranker = rankers.fit(Judged.joined([lists(corpus) for corpus in (*corpora, "")]), SEED)
     titles = " and ".join(TITLES[corpus] for corpus in corpora)
     what = f"the training and development mentions of {titles}, and names of MEDIC"
     return dataclasses.replace(ranker, provenance={"shipped": True, "fitted_to": what})
@@ -209,8 +223,8 @@ def save(ranker: Ranker, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    parser = results.parser(__doc__)
-    parser.add_argument("--without", choices=TITLES, help="a corpus that is left out")
-    parser.add_argument("-o", "--output", type=Path, default=rankers.SHIPPED)
-    given = parser.parse_args()
-    save(of_corpora(*(corpus for corpus in TITLES if corpus != given.without)), given.output)
+    results.parser(__doc__).parse_args()
+    save(of_corpora(*TITLES), rankers.SHIPPED)
+    for corpus in TITLES:
+        shutil.rmtree(WORK / f"ranker-without-{corpus}", ignore_errors=True)
+        without(corpus)

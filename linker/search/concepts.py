@@ -22,7 +22,7 @@ from linker.dictionary.dictionary import LENT_RANK
 from linker.errors import LinkerError, check_wanted
 from linker.search.index import Floats, Hits, Integers, is_finite, is_first
 
-_OVERFETCH = 5  # names fetched for each concept to rank
+OVERFETCH = 5  # names fetched for each concept to rank
 _GROWTH = 4  # times as many hits in the next round, where a list may change
 _CELLS = 500_000  # hits in memory at once, 4 MB
 
@@ -74,6 +74,22 @@ class Candidates:
         """Those of one query, and behind them the concepts of another list that this one lacks."""
         behind = other.only(np.flatnonzero(~np.isin(other.concepts, self.concepts)))
         return Candidates.joined([self, behind], np.arange(2)).only(slice(None))
+
+    def with_others(self, others: Candidates, rows: NDArray[np.int64]) -> Candidates:
+        """These candidates, and behind those of each query some of another list.
+
+        Args:
+            others: of the same queries.
+            rows: which of them are taken.
+        """
+        query = np.concatenate([self.queries, others.queries[rows]])
+        order = np.argsort(query, kind="stable")
+        columns: dict[str, Any] = {}
+        for name in _COLUMNS:
+            own, behind = getattr(self, name), getattr(others, name)
+            columns[name] = None if own is None else np.concatenate([own, behind[rows]])[order]
+        counts = np.bincount(query, minlength=len(self.indptr) - 1)
+        return Candidates(ends(counts), **columns, own=self.own)
 
     @staticmethod
     def joined(parts: Sequence[Candidates], numbers: NDArray[np.int64]) -> Candidates:
@@ -254,7 +270,7 @@ class Generator(ABC):
             k: concepts of each query.
         """
         k = min(k, len(self._id_rank))  # a larger one is more than arrays can count to
-        return self._complete(queries, _OVERFETCH * k, k)
+        return self._complete(queries, OVERFETCH * k, k)
 
     def _complete(self, queries: Sequence[str], fetch: int, concepts: int = 0) -> Candidates:
         """The best concepts of each query, or the names that were found for it, in order.

@@ -6,12 +6,13 @@ The score is that of BioSyn (Sung et al. 2020, eq. 1-4) and BCNH (Yan et al. 202
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
@@ -20,7 +21,7 @@ from linker.encoders.base import Encoder, SparseEncoder
 from linker.errors import LinkerError, needing
 from linker.io import persistence
 from linker.search.ann import IvfIndex
-from linker.search.concepts import Generator, distinct
+from linker.search.concepts import OVERFETCH, Candidates, Generator, by_concept, distinct
 from linker.search.index import Floats, Hits, Integers, VectorIndex, is_finite
 from linker.search.sparse import SparseGenerator, pair_products
 
@@ -31,19 +32,24 @@ SECOND = "second"  # the folder of the second encoder
 _SILENT = 0.75  # of the product of a query's vector with itself: with no name nearer, it is new
 _LARGEST = 1e30  # of λ, so that float32 holds the scores
 
+_OTHERS = 5  # concepts that the second encoder adds to those of each query, at most
+_REMEMBERED = 10_000  # texts whose vectors by the second encoder are kept
+
+_KNOWN = Lock()  # taken by the thread that looks into the vectors that are kept
 ENCODING = Lock()
 """Taken by the thread that encodes: encoders keep state, and one at a time uses all cores."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameVectors:
-    """The vectors of names by an encoder that describes candidates, and finds none.
+    """The vectors of names by a second encoder, which describes what the first one finds.
 
     Args:
         encoder: makes the vectors of texts.
         table: the names.
         index: of the vectors of all names of the dictionary, (all names, dim).
-        rows: the rows of the names in the index; None: the names are all of them.
+        rows: the rows of the names in the index, rising; None: the names are all of them.
+        known: the vectors of the latest texts.
 
     Raises:
         ValueError: the vectors do not fit the names or the encoder.
@@ -53,6 +59,7 @@ class NameVectors:
     table: NameTable
     index: VectorIndex
     rows: NDArray[np.int64] | None = None
+    known: LRUCache[str, Floats] = field(default_factory=lambda: LRUCache(_REMEMBERED))
 
     def __post_init__(self) -> None:
         count = len(self.index) if self.rows is None else len(self.rows)
@@ -73,14 +80,26 @@ class NameVectors:
         """
         rows = self.table.rows(texts)
         vectors = np.empty((len(texts), self.encoder.dim), np.float32)
-        vectors[rows >= 0] = persistence.from_storage(
-            self.index.vectors[self._all(rows[rows >= 0])]
-        )
-        new = np.flatnonzero(rows < 0)
-        if len(new):
-            encoded = encode_names(self.encoder, [texts[row] for row in new.tolist()])
-            vectors[new] = persistence.to_fp16(encoded)
+        named = self._all(rows[rows >= 0])
+        vectors[rows >= 0] = persistence.from_storage(self.index.vectors[named])
+        places = np.flatnonzero(rows < 0).tolist()
+        with _KNOWN:
+            of_texts = {texts[place]: self.known.get(texts[place]) for place in places}
+        if new := [text for text, vector in of_texts.items() if vector is None]:
+            encoded = persistence.to_fp16(encode_names(self.encoder, new))
+            of_texts |= zip(new, encoded, strict=True)
+            with _KNOWN:
+                self.known.update(zip(new, encoded, strict=True))
+        for place in places:
+            vectors[place] = of_texts[texts[place]]
         return vectors
+
+    def search(self, texts: Sequence[str], k: int) -> Hits:
+        """The k names with the largest dot products for each text, best first."""
+        hits = self.index.search(self.encode(texts), k, self.rows)
+        if self.rows is None:
+            return hits
+        return replace(hits, rows=np.searchsorted(self.rows, hits.rows).astype(np.int32))
 
     def products(self, vectors: Floats, query: NDArray[Any], names: NDArray[Any]) -> Floats:
         """Multiply pairs: `vectors[query[i]]` by the vector of the name `names[i]`, for each i."""
@@ -97,7 +116,7 @@ class NameVectors:
             table: of these names.
             names: their rows in the table of this.
         """
-        return NameVectors(self.encoder, table, self.index, self._all(names))
+        return NameVectors(self.encoder, table, self.index, self._all(names), self.known)
 
     def of_table(self, table: NameTable) -> NameVectors:
         """The vectors of other names by the same encoder; only new ones are encoded."""
@@ -201,6 +220,31 @@ class HybridGenerator(Generator):
         scores = dense + np.float32(self.sparse_weight) * sparse + self.bias[rows]
         hits, order = Hits.chosen(len(queries), k, query, rows, scores)
         return replace(hits, sparse=sparse[order], dense=dense[order], own=own)
+
+    def candidates(self, queries: Sequence[str], k: int) -> Candidates:
+        """Find the k best concepts of each query, and behind them those of the second encoder."""
+        found = super().candidates(queries, k)
+        if self.second is None:
+            return found
+        near = self.second.search(queries, _OTHERS * OVERFETCH)
+        has_text = np.array([text != "" for text in queries], bool)
+        kept = self._is_named[near.rows] & has_text[near.queries]
+        query, rows, scores = near.queries[kept], near.rows[kept], near.scores[kept]
+        near = Hits.best(len(queries), len(self.table), query, rows, scores)
+        others = by_concept(near, _OTHERS, self.table, self._id_rank, self._entry_rank)
+        size = np.int64(len(self._id_rank))
+        is_new = ~np.isin(
+            others.queries * size + others.concepts, found.queries * size + found.concepts
+        )
+        return found.with_others(self._scored(queries, others), np.flatnonzero(is_new))
+
+    def _scored(self, queries: Sequence[str], found: Candidates) -> Candidates:
+        """Candidates of the second encoder with the scores of this generator."""
+        vectors, weights = encode_names(self.encoder, queries), self.sparse.encoder.encode(queries)
+        dense = self.products(vectors, found.queries, found.names)
+        sparse = pair_products(weights, found.queries, self.sparse.by_name, found.names)
+        scores = dense + np.float32(self.sparse_weight) * sparse + self.bias[found.names]
+        return replace(found, scores=scores, sparse=sparse, dense=dense, second=scores)
 
     def products(self, vectors: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
         """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
