@@ -154,8 +154,9 @@ def small(linker: Linker, items: Sequence[Document]) -> Iterator[Judged]:
 def of_corpora(*corpora: str) -> Ranker:
     """The ranker fitted to some corpora."""
     parts = [part for c in corpora for encoder in ENCODERS for part in judged(c, encoder)]
+    exact = fit_ranker.exact_share(Judged.joined(parts))  # no text has the names held out
     parts += [held_out(of_names(encoder)) for encoder in ENCODERS]
-    ranker = rankers.fit(Judged.joined(parts), SEED)
+    ranker = dataclasses.replace(rankers.fit(Judged.joined(parts), SEED), exact=exact)
     titles = " and ".join(TITLES[corpus] for corpus in corpora)
     what = f"the training and development mentions of {titles}, and names of MEDIC"
     return dataclasses.replace(ranker, provenance={"shipped": True, "fitted_to": what})

@@ -101,12 +101,18 @@ class HybridGenerator(Generator):
         """
         rows = self.table.rows(names)
         vectors = np.empty((len(names), self.encoder.dim), np.float32)
-        vectors[rows >= 0] = persistence.from_storage(self.vectors[rows[rows >= 0]])
+        vectors[rows >= 0] = self._stored(rows[rows >= 0])
         new = np.flatnonzero(rows < 0)
         if len(new):
             encoded = encode_names(self.encoder, [names[row] for row in new.tolist()])
             vectors[new] = persistence.to_fp16(encoded)
         return vectors
+
+    def _stored(self, rows: NDArray[np.int64]) -> Floats:
+        """The stored vectors of some names as float32, given their rows."""
+        return persistence.from_storage(
+            self.dense.vectors[rows if self.rows is None else self.rows[rows]]
+        )
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
         vectors, weights = encode_names(self.encoder, queries), self.sparse.encoder.encode(queries)
@@ -117,6 +123,12 @@ class HybridGenerator(Generator):
         scores = dense + np.float32(self.sparse_weight) * sparse + self.bias[rows]
         hits, order = Hits.chosen(len(queries), k, query, rows, scores)
         return replace(hits, sparse=sparse[order], dense=dense[order], own=own)
+
+    def equal(self, queries: Sequence[str], rows: NDArray[np.int64]) -> Hits:
+        hits, vectors = self.sparse.equal(queries, rows), self._stored(rows)
+        dense = np.einsum("ij,ij->i", vectors, vectors)
+        scores = dense + np.float32(self.sparse_weight) * hits.scores + self.bias[rows]
+        return replace(hits, scores=scores, dense=dense, own=dense)
 
     def products(self, vectors: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
         """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
