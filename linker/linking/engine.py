@@ -330,6 +330,8 @@ class Engine:
         A short form is explained where the document defines it, or another mention names the
         concept in full.
         """
+        if answer.exact >= 0:
+            return None
         if part.is_listed:
             return "listed short form"
         concept = ranking.first(lookup)
