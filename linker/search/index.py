@@ -143,7 +143,7 @@ class _Distinct:
         return cls(floats(rows[starts[:-1]]), of_row, starts, rows)
 
     def spread(self, scores: Floats, found: NDArray[np.int64]) -> Hits:
-        """The k best names of each query, given its k best vectors, fewer where there are no more.
+        """The k best names of each query, given its k best vectors; there are as many names.
 
         Args:
             scores: (queries, k), -inf behind the last vector.
@@ -156,9 +156,8 @@ class _Distinct:
         sizes = counts.reshape(queries, k).sum(axis=1)
         place = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         kept = place < k
-        shape = queries, -1
         of_names = np.repeat(scores.ravel(), counts)
-        return Hits.equally_many(rows[kept].reshape(shape), of_names[kept].reshape(shape))
+        return Hits.equally_many(rows[kept].reshape(queries, k), of_names[kept].reshape(queries, k))
 
 
 class VectorIndex:
@@ -222,7 +221,8 @@ class VectorIndex:
 
     def _nearest(self, queries: Floats, k: int, among: NDArray[np.int64] | None) -> Hits:
         """As `search`, fast: sums are rounded as the batch has it, and of equals any are found."""
-        if len(queries) < _MANY:
+        is_held = among is None and "_distinct" in self.__dict__
+        if len(queries) < _MANY and not is_held:
             return self.search_batch(queries, k, among)
         import faiss
 
