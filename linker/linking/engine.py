@@ -189,7 +189,7 @@ class Engine:
     def _is_plain(self) -> NDArray[np.bool_]:
         """Which names have one concept, and are its own and no less exact ones, (names,)."""
         table, names = self.generator.table, self.dictionary.columns.names
-        result = np.diff(table.indptr) == 1
+        result: NDArray[np.bool_] = np.diff(table.indptr) == 1
         entries = table.entries[table.indptr[:-1][result]]
         is_own = np.isin(names.kind[entries], EXACT_KINDS)
         if names.lent is not None:
