@@ -98,14 +98,16 @@ def run_command(*words: object) -> Figures:
     return {"seconds": round(seconds, 1), "peak_mb": round(peak())}
 
 
-def linked(model: Path, asked: Sequence[Any], rounds: int = 1) -> Iterator[tuple[float, int]]:
+def linked(
+    model: Path, asked: Sequence[Any], rounds: int = 1, k: int = 5
+) -> Iterator[tuple[float, int]]:
     """The seconds of linking by linkers that are newly loaded, and how many mentions there are."""
     from linker import Linker
 
     for _ in range(rounds):
         linker = Linker.load(model)
-        list(linker.link([f"a name to begin with {number}" for number in range(100)]))
-        seconds, found = timed(lambda linker=linker: list(linker.link(asked)))
+        list(linker.link([f"a name to begin with {number}" for number in range(100)], k=k))
+        seconds, found = timed(lambda linker=linker: list(linker.link(asked, k=k)))
         yield seconds, len(found)
 
 

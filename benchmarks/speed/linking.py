@@ -1,8 +1,10 @@
 """What linking costs: beside encoding the mention, by stages, beside exact search; and training.
 
-The MEDIC of 2017; development mentions of both corpora are linked as texts, the distinct ones and
-as they come. Models are kept in benchmarks/work/linking. dan is trained for one epoch, MiniLM not
-at all; with better vectors fewer names need scores of characters.
+The MEDIC of 2017; development mentions of both corpora are linked as texts, the distinct ones, with
+five concepts each and with one, and as they come. In the same process sparse-dot-topn searches the
+names alone, by characters (see peer_systems.py): what linking costs beside that. Models are kept in
+benchmarks/work/linking. dan is trained for one epoch, MiniLM not at all; with better vectors fewer
+names need scores of characters.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ import os
 import shutil
 import statistics
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -40,6 +43,7 @@ from benchmarks.lib.measure import (
 )
 from benchmarks.lib.results import WORK
 from benchmarks.speed import exact
+from benchmarks.speed.peer_systems import build_trigrams, open_trigrams
 
 UNTRAINED = ("--set", "align.epochs=0", "--set", "training.epochs=0")
 MODELS: dict[str, tuple[str, ...]] = {  # encoder -> options of linker train
@@ -52,11 +56,13 @@ ROUNDS = 5
 K, SAMPLE = 20, 500  # names of a query, and queries, that are compared with exact search
 PAUSE = 0.001  # seconds between two looks at what is being done
 STAGES = {  # part of the path of a module -> stage; the first that fits
-    **dict.fromkeys(("encoders/tfidf", "candidates/sparse"), "sparse"),
+    **dict.fromkeys(("encoders/tfidf", "search/sparse"), "sparse"),
     "encoders/": "encoding",
-    **dict.fromkeys(("candidates/index", "candidates/ann", "candidates/hybrid"), "dense"),
-    **{"candidates/": "grouping", "ranker/": "ranking", "linking/": "ranking"},
-    **{"outputs/": "writing", "readers/": "reading", "text/": "reading", "linker.py": "grouping"},
+    **dict.fromkeys(("search/index", "search/ann", "search/hybrid"), "dense"),
+    **dict.fromkeys(("text/", "search/respelling"), "reading"),
+    **{"search/": "grouping", "linking/": "ranking"},
+    **dict.fromkeys(("io/outputs", "io/tsv"), "writing"),
+    "io/": "reading",
 }
 
 
@@ -76,15 +82,33 @@ def link(model: str) -> Figures:
     from linker import Linker
 
     texts, figures = mentions(), Figures()
-    for name, asked in (("distinct", list(dict.fromkeys(texts))), ("as they come", texts)):
-        ((seconds, count),) = linked(Path(model), asked)
+    distinct = list(dict.fromkeys(texts))
+    for name, asked, k in (
+        ("distinct", distinct, 5),
+        ("distinct, one concept", distinct, 1),
+        ("as they come", texts, 5),
+    ):
+        ((seconds, count),) = linked(Path(model), asked, k=k)
         figures[name] = count / seconds
     linker = Linker.load(model)
+    figures["bare search"] = bare(linker, distinct)
     names = list(dict.fromkeys(map(linker.normalize, texts)))
     generator: Any = linker.generator
     generator.encoder.encode(["a name to begin with"])
     figures["encoding"] = len(names) / timed(lambda: generator.encoder.encode(names))[0]
     return figures | {"resident_mb": next(memory("self", "VmRSS"))}
+
+
+def bare(linker: Any, texts: Sequence[str]) -> float:
+    """Mentions a second that sparse-dot-topn finds names for, of those that a linker has."""
+    dictionary = linker.dictionary
+    concepts = (dictionary.ids[row] for row in dictionary.name_concept.tolist())
+    names = list(zip(dictionary.names, concepts, strict=True))
+    with tempfile.TemporaryDirectory() as folder:
+        build_trigrams(names, Path(folder))
+        answer = open_trigrams(names, Path(folder))
+    answer(texts[:100])
+    return len(texts) / timed(lambda: answer(texts))[0]
 
 
 def profile(model: str) -> Figures:
@@ -197,6 +221,9 @@ def row(encoder: str, libraries: dict[str, Path | None], rounds: int) -> Figures
     for when, library in libraries.items():
         of_one = {name: [run[when][name] for run in runs] for name in runs[0][when]}
         figures[when] = {name: rounded(values, 1) for name, values in of_one.items()}
+        for asked in ("distinct", "distinct, one concept"):
+            share = ratio(of_one[asked], of_one["bare search"], 3)
+            figures[when][f"{asked}, of bare search, median"] = share
         figures[when]["of_encoding_median"] = ratio(of_one["distinct"], of_one["encoding"], 3)
         figures[when]["profile"] = apart(profile, str(models[when]), library=library)
         figures[when]["model_mb"] = megabytes(models[when])

@@ -245,11 +245,8 @@ def doubt(dictionary: Dictionary, text: str, concept: int) -> Doubt | None:
     if len(letters := _letters(text)) > LONGEST_SHORT:
         return None
     names = dictionary.names
-    rows = [
-        row
-        for row in dictionary.name_rows(concept).tolist()
-        if _letters(names[row]) == letters and len(names[row].split()) == 1
-    ]
+    texts = ((row, names[row]) for row in dictionary.name_rows(concept).tolist())
+    rows = [row for row, name in texts if len(name.split()) == 1 and _letters(name) == letters]
     if not all(is_short_name(dictionary, row) for row in rows):
         return None
     if not is_short_form(text):

@@ -10,7 +10,9 @@ import dataclasses
 import hashlib
 import logging
 import re
+import sys
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -204,22 +206,17 @@ class Places:
 
     def row(self, text: str, texts: Strings) -> int:
         """The row of a text; -1 where it is not there."""
-        return self.find([text], texts)[0]
-
-    def find(self, wanted: Sequence[str], texts: Strings) -> list[int]:
-        """The row of each text that is wanted; -1 where it is not there."""
-        hashes = np.frombuffer(b"".join(map(_hash, wanted)), np.uint64)
-        places = np.searchsorted(self.hashes, hashes).tolist()
-        found = zip(wanted, hashes, places, strict=True)
-        return [self._row(text, texts, number, place) for text, number, place in found]
-
-    def _row(self, text: str, texts: Strings, number: np.uint64, place: int) -> int:
-        """The row of a text, given its hash and where this begins."""
-        while place < len(self.hashes) and self.hashes[place] == number:
+        number, hashes = int.from_bytes(_hash(text), sys.byteorder), self.hashes.data
+        place = bisect_left(hashes, number)  # which numpy takes longer for
+        while place < len(hashes) and hashes[place] == number:
             if texts[row := int(self.rows[place])] == text:
                 return row
             place += 1
         return -1
+
+    def find(self, wanted: Sequence[str], texts: Strings) -> list[int]:
+        """The row of each text that is wanted; -1 where it is not there."""
+        return [self.row(text, texts) for text in wanted]
 
 
 def _hash(text: str) -> bytes:

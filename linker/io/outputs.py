@@ -11,6 +11,7 @@ import csv
 import importlib
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -25,6 +26,7 @@ Predicted = tuple[Document | None, Iterable[Prediction]]
 """A document with the predictions for its mentions, in their order; None with predictions for loose
 mentions. They are gone over once."""
 BREAKS = str.maketrans("\t\r\n\0", "    ")  # what cannot stand inside a column
+_BREAK = re.compile("[\t\r\n\0]")
 DECISION = "decision"
 """The source of concepts that a person chose or rejected."""
 
@@ -201,7 +203,10 @@ def row_writer(file: TextIO) -> Callable[[Iterable[str]], None]:
     writer = csv.writer(file, "excel-tab", lineterminator="\n")
 
     def write_row(fields: Iterable[str]) -> None:
-        writer.writerow([field.translate(BREAKS) for field in fields])
+        row = list(fields)
+        if _BREAK.search("".join(row)):  # seldom
+            row = [field.translate(BREAKS) for field in row]
+        writer.writerow(row)
 
     return write_row
 

@@ -55,7 +55,8 @@ class Strings(Sequence[str]):
             row += len(self)
         if row < 0:  # one that is too large raises IndexError below
             raise IndexError(row)
-        return self.data[self.offsets[row] : self.offsets[row + 1]].tobytes().decode()
+        start, end = self.offsets.item(row), self.offsets.item(row + 1)
+        return self.data[start:end].tobytes().decode()
 
     def __iter__(self) -> Iterator[str]:
         starts = range(0, len(self), _TEXTS)

@@ -7,6 +7,7 @@ pyarrow: it has no dates, and its groups of rows have a fixed size.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, BinaryIO
 
@@ -104,6 +105,7 @@ def _mention(row: TableRow, columns: list[str], identify: Identify) -> Mention |
     return Mention(check_mention(cells[_MENTION]), gold=gold)
 
 
+@lru_cache(maxsize=8)
 def _shown(layout: Layout) -> list[Field]:
     return [field for field in FIELDS if field.is_shown(layout)]
 

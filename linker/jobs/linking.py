@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,6 +31,7 @@ from linker.text import short_forms
 
 Item = Document | Mention
 
+_OBJECTS = 50_000  # new ones between searches for cycles, of which linking makes none
 _Item = TypeVar("_Item", bound=Item)
 Link = Callable[[Iterable[Any]], Iterator[Linked]]
 
@@ -104,6 +106,7 @@ class LinkSettings:
             linker: the one that the settings ask for, if it is there.
         """
         linker = linker or self.load()
+        gc.set_threshold(_OBJECTS)
         decisions = Decided.of_file(self.decisions, linker)
         link = self.link(linker, decisions)
         layout = layout_of(self.form, documents, linker, decisions is not None, bool(self.also))

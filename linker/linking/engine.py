@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linker.dictionary.lookup import Doubt, doubt
 from linker.errors import check_wanted
-from linker.linking.matches import Matches
+from linker.linking.matches import EXACT_KINDS, Matches
 from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score
 from linker.linking.requests import Answer, Request, with_candidates
 from linker.records import Candidate, Mention, Part, Prediction, Reading
@@ -49,6 +49,8 @@ and more are right. The ranker is fitted without the limits.
 FLOOR = 0.05
 """The confidence below which an answer is none, where no other threshold is asked for."""
 _REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
+_ANSWERED = 30_000  # answers that are kept, some 50 MB
+_Key = tuple[str, int, float | None, float | None, tuple[str, ...]]
 
 
 class Engine:
@@ -67,6 +69,7 @@ class Engine:
             linker.seen,
         )
         self.whole = linker.whole.engine if linker.whole else None  # that this is a part of
+        self._known: dict[_Key | None, Prediction] = {}
         table, words = self.generator.table, linker.words if self.ranker else None
         self.matches = None
         if words is not None:  # without a ranker nothing looks at the words
@@ -94,6 +97,28 @@ class Engine:
     def linkable(self) -> NDArray[np.int32]:
         """The rows of the concepts that can be answered with."""
         return np.unique(self.generator.table.concepts)
+
+    def answer(self, answers: Sequence[Answer]) -> None:
+        """As `link`; a loose mention that was answered before is answered as it was then."""
+        first: dict[_Key, Answer] = {}
+        new, again = list[Answer](), list[tuple[Answer, Answer]]()
+        for answer in answers:
+            key = _key(answer)
+            if key in self._known:
+                answer.prediction = replace(self._known[key], mention=answer.mention)
+            elif key in first:
+                again.append((answer, first[key]))
+            else:
+                new.append(answer)
+                if key:
+                    first[key] = answer
+        if new:
+            self.link(new)
+        for answer, like in again:
+            answer.prediction = replace(_predicted(like), mention=answer.mention)
+        if len(self._known) > _ANSWERED:
+            self._known = {}
+        self._known |= {key: _predicted(answer) for key, answer in first.items()}
 
     def link(self, answers: Sequence[Answer]) -> Ranking:
         """Predict the concepts of each mention; decisions of people win.
@@ -145,6 +170,33 @@ class Engine:
             answer.readings = readings or [self._as_written(answer.text)]
             form = answer.readings[0].forms[0]
             answer.nil_evidence = math.log1p(self.seen.without_concept.get(form, 0))
+            answer.exact = self._exact(answer)
+
+    def _exact(self, answer: Answer) -> int:
+        """The name that a mention is word for word, and nothing else; -1: it is none.
+
+        It has one reading, is no short form, and was never annotated with another concept or none.
+        """
+        (way, *others), (part, *_) = answer.readings, answer.readings[0].parts
+        if others or way.kind != "whole" or part.text != answer.text.strip():
+            return -1
+        row = self.generator.table.row(part.form)
+        if row < 0 or answer.nil_evidence or not self._is_plain[row]:
+            return -1
+        (concept,) = self.generator.table.concepts_of(row).tolist()
+        return -1 if doubt(self.dictionary, part.text, concept) else row
+
+    @cached_property
+    def _is_plain(self) -> NDArray[np.bool_]:
+        """Which names have one concept, and are its own and no less exact ones, (names,)."""
+        table, names = self.generator.table, self.dictionary.columns.names
+        result: NDArray[np.bool_] = np.diff(table.indptr) == 1
+        entries = table.entries[table.indptr[:-1][result]]
+        is_own = np.isin(names.kind[entries], EXACT_KINDS)
+        if names.lent is not None:
+            is_own &= ~names.lent[entries].astype(bool)
+        result[result] = is_own
+        return result
 
     def _as_written(self, text: str) -> Wording:
         """A text looked up as it is."""
@@ -152,9 +204,10 @@ class Engine:
 
     def _ranked(self, answers: Sequence[Answer]) -> Ranking:
         """Put the candidates of mentions that were read in order."""
-        batch = batch_of(answers, self.generator, self.matches)
         if self.ranker is None:
-            return by_score(batch)
+            return by_score(batch_of(answers, self.generator, None))
+        sure = self.ranker.exact is not None
+        batch = batch_of(answers, self.generator, self.matches, sure)
         return by_probability(batch, self.ranker.probabilities(batch.lists))
 
     def _outside(self, answers: Sequence[Answer]) -> NDArray[np.float64]:
@@ -278,6 +331,8 @@ class Engine:
         A short form is explained where the document defines it, or another mention names the
         concept in full.
         """
+        if answer.exact >= 0:
+            return None
         if part.is_listed:
             return "listed short form"
         concept = ranking.first(lookup)
@@ -361,6 +416,19 @@ class Engine:
 def _definitions(answer: Answer) -> Definitions | None:
     """The short forms of the document of a mention; None: it has no document."""
     return answer.definitions if answer.document else None
+
+
+def _key(answer: Answer) -> _Key | None:
+    """What the answer for a loose mention depends on; None where more decides it."""
+    mention, asked = answer.mention, answer.request
+    if answer.document or answer.ruling or answer.span or mention.spans:
+        return None
+    return mention.text, asked.k, asked.threshold, asked.min_score, tuple(asked.also)
+
+
+def _predicted(answer: Answer) -> Prediction:
+    assert answer.prediction  # noqa: S101 - of a mention that was linked
+    return answer.prediction
 
 
 def _answered(request: Request, part: Part, is_none: bool) -> Part:

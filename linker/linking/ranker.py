@@ -38,6 +38,7 @@ _RATE, _DECAY = 3e-3, 1e-2
 _RATE_AGAIN = 1e-3  # where weights are fitted again
 _DROP_IN, _DROP = 0.1, 0.15  # of the numbers of a match, of hidden units
 _WARM = 0.2  # share of the steps in which the rate rises
+_LEAST = 1e-12  # that is divided by
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class MatchLists:
         inputs: (rows, 2 columns) of `matches.COLUMNS`; then the same, less the largest of the
             candidates of the same text.
         nil_evidence: (mentions,) log(1 + how often the mention was annotated as having no concept).
+        exact: (rows,) whether the mention is this candidate's name word for word, and nothing else.
     """
 
     readings: Rows
@@ -61,6 +63,7 @@ class MatchLists:
     rows: Rows
     inputs: Floats
     nil_evidence: Floats
+    exact: NDArray[np.bool_]
 
     @property
     def values(self) -> Floats:
@@ -88,6 +91,7 @@ class MatchLists:
             ends(np.diff(self.rows)[lookups]),
             self.inputs[rows],
             self.nil_evidence[mentions],
+            self.exact[rows],
         )
         return some, rows
 
@@ -126,6 +130,7 @@ class Judged:
                 counted("rows"),
                 np.concatenate([of_one.inputs for of_one in lists]),
                 np.concatenate([of_one.nil_evidence for of_one in lists]),
+                np.concatenate([of_one.exact for of_one in lists]),
             ),
             np.concatenate([part.right for part in parts]),
             np.concatenate([part.is_known for part in parts]),
@@ -148,6 +153,29 @@ class Probabilities:
     none: NDArray[np.float64]  # (mentions,) that the dictionary has no concept for it
     missed: NDArray[np.float64]  # (mentions,) that it has one, which is not among the candidates
 
+    def with_exact(self, exact: float, lists: MatchLists) -> Probabilities:
+        """The same, but each exact candidate is as probable as this; the rest share what is left.
+
+        An exact candidate is of the only text of a mention.
+        """
+        row = np.flatnonzero(lists.exact)
+        lookup = np.searchsorted(lists.rows, row, "right") - 1
+        reading = np.searchsorted(lists.lookups, lookup, "right") - 1
+        mention = np.searchsorted(lists.readings, reading, "right") - 1
+        rows, readings = self.rows.copy(), self.readings.copy()
+        none, missed = self.none.copy(), self.missed.copy()
+        before = readings[reading] * rows[row]
+        less = (1 - exact) / np.maximum(1 - before, _LEAST)
+        none[mention] *= less
+        missed[mention] *= less
+        readings[reading] = 1 - none[mention] - missed[mention]
+        share = exact / readings[reading]
+        counts = np.diff(lists.rows)[lookup]
+        others = (1 - share) / np.maximum(1 - rows[row], _LEAST)
+        rows[ranges(lists.rows[lookup], counts)] *= np.repeat(others, counts)
+        rows[row] = share
+        return Probabilities(rows, readings, none, missed)
+
 
 Weights = Mapping[str, Floats]
 """The weights of both networks: of a candidate `w` (inputs, hidden), `b`, `v` (hidden,); of the
@@ -163,12 +191,15 @@ class Ranker:
         scale: (inputs,) and what they are divided by then.
         weights: of the networks.
         provenance: what it was fitted to.
+        exact: the share of exact candidates that are right, see `MatchLists`: how probable each is;
+            None where it was not measured, and they are candidates like others.
     """
 
     centre: Floats
     scale: Floats
     weights: Weights
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    exact: float | None = None
 
     def scaled(self, inputs: Floats) -> Floats:
         """What the network of candidates reads, given `MatchLists.inputs`."""
@@ -196,7 +227,10 @@ class Ranker:
 
     def probabilities(self, lists: MatchLists) -> Probabilities:
         """The probabilities of the candidates and readings, and that none is right."""
-        return softmax(*self.scores(lists), lists)
+        probabilities = softmax(*self.scores(lists), lists)
+        if self.exact is None:
+            return probabilities
+        return probabilities.with_exact(self.exact, lists)
 
     @property
     def described(self) -> str:
@@ -223,6 +257,7 @@ class Ranker:
         record = {
             "columns": list(COLUMNS),
             "provenance": dict(self.provenance),
+            "exact": self.exact,
         }
         persistence.save_json(folder / "ranker.json", record)
 
@@ -241,7 +276,9 @@ class Ranker:
                 "release; train again"
             )
         arrays = dict(persistence.load_arrays(folder))
-        ranker = cls(arrays.pop("centre"), arrays.pop("scale"), arrays, record["provenance"])
+        exact = record.get("exact")
+        of_inputs = arrays.pop("centre"), arrays.pop("scale")
+        ranker = cls(*of_inputs, arrays, record["provenance"], exact)
         size = 2 * len(COLUMNS)
         shapes = _shapes(size, len(arrays["v"]), len(arrays["v_none"]))
         given = arrays | {"centre": ranker.centre, "scale": ranker.scale}
@@ -254,6 +291,8 @@ class Ranker:
             raise ValueError("the weights of the ranker are not finite")
         if not isinstance(ranker.provenance, dict):
             raise ValueError(f"the provenance of the ranker is {ranker.provenance!r}")
+        if exact is not None and not (isinstance(exact, float) and 0 < exact < 1):
+            raise ValueError(f"the share of exact candidates that are right is {exact!r}")
         return ranker
 
 

@@ -34,7 +34,7 @@ class DescribedBatch:
 
 
 def batch_of(
-    answers: Sequence[Answer], generator: Generator, matches: Matches | None
+    answers: Sequence[Answer], generator: Generator, matches: Matches | None, sure: bool = False
 ) -> DescribedBatch:
     """Find the candidates of all readings of some mentions, and describe them.
 
@@ -42,6 +42,8 @@ def batch_of(
         answers: the mentions, with their readings.
         generator: finds candidates.
         matches: describes them; None: nothing does, without a ranker.
+        sure: whether the concept of a mention that is a name word for word is its only candidate,
+            where no more than one is wanted.
     """
     ways = [way for answer in answers for way in answer.readings]
     number: dict[tuple[str, str], int] = {}  # of each distinct text, in normal form and as written
@@ -49,16 +51,20 @@ def batch_of(
     text = np.array([number.setdefault(pair, len(number)) for pair in pairs], np.int64)
     texts = list(number)
     place = {form: place for place, form in enumerate(dict.fromkeys(form for form, _ in texts))}
-    candidates = generator.candidates(list(place), DEPTH)
+    candidates = _candidates(answers, list(place), generator, sure)
     if len(place) < len(texts):  # some are written in several ways
         candidates = candidates.take(np.array([place[form] for form, _ in texts], np.int64))
     found = candidates.take(text)
+    readings = ends(np.array([len(answer.readings) for answer in answers], np.int64))
+    lookups = ends(np.array([len(way.texts) for way in ways], np.int64))
+    exact = np.array([answer.exact for answer in answers], np.int64)
     lists = MatchLists(
-        ends(np.array([len(answer.readings) for answer in answers], np.int64)),
-        ends(np.array([len(way.texts) for way in ways], np.int64)),
+        readings,
+        lookups,
         found.indptr,
         np.zeros((len(found), 2 * len(COLUMNS) if matches else 0), np.float32),
         np.array([answer.nil_evidence for answer in answers], np.float32),
+        np.repeat(exact, np.diff(found.indptr[lookups[readings]])) == found.names,
     )
     if matches:
         rows = ranges(candidates.indptr[text], np.diff(found.indptr))
@@ -71,6 +77,28 @@ def batch_of(
         if (documents >= 0).any():
             _describe_documents(lists, found, text, documents)
     return DescribedBatch(lists, found)
+
+
+def _candidates(
+    answers: Sequence[Answer], forms: Sequence[str], generator: Generator, sure: bool
+) -> Candidates:
+    """The candidates of each form that the readings of some mentions look up; see `batch_of`."""
+    named, searched = dict[str, int](), set[str]()
+    for answer in answers:
+        if sure and answer.exact >= 0 and answer.k == 1:
+            named[answer.readings[0].forms[0]] = answer.exact
+        else:
+            searched.update(form for way in answer.readings for form in way.forms)
+    is_searched = np.array([form in searched for form in forms], bool)
+    if is_searched.all():
+        return generator.candidates(forms, DEPTH)
+    alone = [form for form in forms if form not in searched]
+    parts = [
+        generator.candidates([form for form in forms if form in searched], DEPTH),
+        generator.named(alone, np.array([named[form] for form in alone], np.int64)),
+    ]
+    places = np.flatnonzero(is_searched), np.flatnonzero(~is_searched)
+    return Candidates.joined(parts, np.concatenate(places))
 
 
 def _describe_readings(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass as options_dataclass
 
+from linker.dictionary.columns import ranges
 from linker.errors import LinkerError
 from linker.io import persistence
 from linker.io.option_group import OptionGroup, ZeroToOne
@@ -119,6 +120,46 @@ def is_first(groups: NDArray[Any], k: int) -> NDArray[np.bool_]:
     return places < k
 
 
+@dataclass(frozen=True, slots=True)
+class _Distinct:
+    """The distinct vectors of names: those with the same sub-words, in any order, share one.
+
+    Those of static vectors are a quarter fewer than the names.
+    """
+
+    vectors: Floats  # (distinct, dim)
+    of_row: NDArray[np.int64]  # (names,) the vector of each name
+    starts: NDArray[np.int64]  # (distinct + 1,) where the names of each vector begin
+    rows: NDArray[np.int64]  # (names,) of the names, vector by vector, rising for each
+
+    @classmethod
+    def of(cls, vectors: NDArray[Any], floats: Callable[[NDArray[Any]], Floats]) -> _Distinct:
+        """Find them, given all vectors as they are stored, and what makes float32 of some rows."""
+        number: dict[bytes, int] = {}
+        numbers = (number.setdefault(vector.tobytes(), len(number)) for vector in vectors)
+        of_row = np.fromiter(numbers, np.int64, len(vectors))
+        rows = np.argsort(of_row, kind="stable")
+        starts = np.searchsorted(of_row[rows], np.arange(len(number) + 1))
+        return cls(floats(rows[starts[:-1]]), of_row, starts, rows)
+
+    def spread(self, scores: Floats, found: NDArray[np.int64]) -> Hits:
+        """The k best names of each query, given its k best vectors; there are as many names.
+
+        Args:
+            scores: (queries, k), -inf behind the last vector.
+            found: (queries, k), -1 behind the last vector.
+        """
+        queries, k = found.shape
+        is_there, flat = found.ravel() >= 0, found.ravel()
+        counts = np.where(is_there, self.starts[flat + 1] - self.starts[flat], 0)
+        rows = self.rows[ranges(self.starts[flat], counts)]
+        sizes = counts.reshape(queries, k).sum(axis=1)
+        place = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        kept = place < k
+        of_names = np.repeat(scores.ravel(), counts)
+        return Hits.equally_many(rows[kept].reshape(queries, k), of_names[kept].reshape(queries, k))
+
+
 class VectorIndex:
     """Compares each query with every name, block by block.
 
@@ -180,7 +221,8 @@ class VectorIndex:
 
     def _nearest(self, queries: Floats, k: int, among: NDArray[np.int64] | None) -> Hits:
         """As `search`, fast: sums are rounded as the batch has it, and of equals any are found."""
-        if len(queries) < _MANY:
+        is_held = among is None and "_distinct" in self.__dict__
+        if len(queries) < _MANY and not is_held:
             return self.search_batch(queries, k, among)
         import faiss
 
@@ -189,8 +231,8 @@ class VectorIndex:
         faiss.cvar.distance_compute_blas_threshold = 1
         queries, metric = np.ascontiguousarray(queries), faiss.METRIC_INNER_PRODUCT
         if among is None and self.vectors.size <= _HELD:
-            scores, rows = faiss.knn(queries, self._held, k, metric)
-            return Hits.equally_many(rows, scores)
+            distinct = self._distinct
+            return distinct.spread(*faiss.knn(queries, distinct.vectors, k, metric))
         every = np.arange(len(self)) if among is None else among
         step = max(k, _COMPONENTS // max(1, self.vectors.shape[1]))
         rows = np.empty((len(queries), 0), np.int64)
@@ -253,12 +295,12 @@ class VectorIndex:
         return scores
 
     @cached_property
-    def _held(self) -> Floats:
-        """All vectors as float32, from the first search of many queries on."""
-        return self._floats(slice(None))
+    def _distinct(self) -> _Distinct:
+        """The distinct vectors, from the first search of many queries on."""
+        return _Distinct.of(self.vectors, self._floats)
 
     def __getstate__(self) -> dict[str, Any]:  # what another process makes for itself
-        return {name: value for name, value in self.__dict__.items() if name != "_held"}
+        return {name: value for name, value in self.__dict__.items() if name != "_distinct"}
 
     def _floats(self, rows: slice | NDArray[Any]) -> Floats:
         """The vectors of some names as float32.
@@ -266,8 +308,8 @@ class VectorIndex:
         Raises:
             LinkerError: a vector is not finite.
         """
-        if "_held" in self.__dict__:
-            return self._held[rows]
+        if "_distinct" in self.__dict__:
+            return self._distinct.vectors[self._distinct.of_row[rows]]
         vectors: Floats = persistence.from_storage(self.vectors[rows])
         if not is_finite(vectors):
             raise LinkerError(

@@ -46,11 +46,13 @@ class NameForms:
         normalize: Callable[[str], str],
         respell: Callable[[str], list[str]] = lambda _: [],
     ) -> None:
-        self.forms, self.normalize, self.respell = forms, normalize, respell
+        self._given = forms, normalize, respell
+        self.forms, self.respell = forms, respell
+        self.normalize = lru_cache(_REMEMBERED)(normalize)
         self.is_name: IsName = lru_cache(_REMEMBERED)(self._is_name)
 
-    def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with an empty cache
-        return NameForms, (self.forms, self.normalize, self.respell)
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with empty caches
+        return NameForms, self._given
 
     def _is_name(self, text: str) -> bool:
         """Whether a text, however it is written, is a name."""

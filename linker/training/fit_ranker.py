@@ -87,6 +87,18 @@ def _judged(linker: Linker, mentions: list[Mention], batch: DescribedBatch) -> t
     return right, known
 
 
+def exact_share(lists: Judged) -> float | None:
+    """The share of exact candidates that are right, see `MatchLists`; None for too few of them.
+
+    One that is right and one that is wrong are added, so that it is never 0 or 1.
+    """
+    rows = np.flatnonzero(lists.lists.exact)
+    weight = lists.weight[np.searchsorted(lists.lists.starts, rows, "right") - 1]
+    if weight.sum() < FEWEST:
+        return None
+    return float((weight @ lists.right[rows] + 1) / (weight.sum() + 2))
+
+
 def noise_lists(linker: Linker, items: Items, seed: int) -> Iterator[Judged]:
     """The lists of mentions as people write them in cells, and of texts that are no disease.
 
@@ -158,8 +170,10 @@ def fitted(
         facts.append(f"{count:,} development mentions")
         parts.append(judged(linker, dev))
     if parts:
-        ranker = rankers.fit(Judged.joined(parts), seed, start)
-        start = dataclasses.replace(ranker, provenance={"fitted_to": " and ".join(facts)})
+        joined = Judged.joined(parts)
+        ranker, exact = rankers.fit(joined, seed, start), exact_share(joined) or start.exact
+        provenance = {"fitted_to": " and ".join(facts)}
+        start = dataclasses.replace(ranker, provenance=provenance, exact=exact)
     say(f"ranker: {start.described}")
     return start
 

@@ -131,6 +131,17 @@ def test_a_mention_is_not_known_from_its_own_fold(dictionary: Dictionary) -> Non
     assert sum(map(bool, same(twice))) > 25  # most are in other folds, too
 
 
+def test_the_share_of_exact_names_that_are_right(linker: Linker) -> None:
+    """40 of 44 are right, and one and one are added; what is no name word for word is not counted."""
+    said = [("fever", "D:4", 40), ("fever", "D:3", 4), ("1) fever", "D:3", 50), ("gout", "D:4", 9)]
+    mentions = [
+        Mention(text, gold=one_of(gold)) for text, gold, times in said for _ in range(times)
+    ]
+    lists = fit_ranker.judged(linker, mentions)
+    assert fit_ranker.exact_share(lists) is None  # 44 are few
+    assert fit_ranker.exact_share(lists.weighted(2)) == pytest.approx((80 + 1) / (88 + 2))
+
+
 # ----------------------------------------------------------------------------------- fitted
 
 
