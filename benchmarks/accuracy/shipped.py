@@ -119,7 +119,7 @@ def train(folder: str, weights: str, arguments: Sequence[str]) -> Figures:
     return figures | {"model_mb": megabytes(Path(folder))}
 
 
-def scale() -> list[tuple[float, str]]:
+def word_scale() -> list[tuple[float, str]]:
     """The least confidence of each of the words of the workbench, the surest first."""
     text = (results.ROOT / "linker/desk/page/predictions.js").read_text("utf-8")
     unsure = re.findall(r"UNSURE = ([\d.]+);", text)[0]
@@ -129,7 +129,7 @@ def scale() -> list[tuple[float, str]]:
 
 def by_words(outcomes: Sequence[Outcome]) -> dict[str, list[int]]:
     """For each of the words how many first candidates are right, of how many."""
-    least_of = scale()
+    least_of = word_scale()
     counts = {words: [0, 0] for _, words in least_of}
     for outcome in outcomes:
         if outcome.confidence is not None:
@@ -146,10 +146,9 @@ def name(system: System, release: str) -> str:
 
 def row(system: System, task: Task, release: str, of_seeds: Sequence[Figures]) -> dict[str, Any]:
     """Means over the runs; accuracies with intervals over mentions and runs."""
-    without = f"fitted without {TITLES[task.corpus]}"
     cells = {"corpus": task.corpus, "on": task.on, "medic": release} | system._asdict()
     cells |= {"typed": system.typed, "model": name(system, release), "runs": len(of_seeds)}
-    cells["weights"] = "as they ship" if task.on == "test" else without
+    cells["weights"] = "as they ship" if task.on == "test" else "fitted without the corpus"
     cells |= {protocol: dense.accuracy(of_seeds, protocol) for protocol in (*PROTOCOLS, CONCEPTS)}
     for field in ("seconds", "peak_mb", "model_mb"):
         cells[field] = round(statistics.mean(figures[field] for figures in of_seeds), 1)
