@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.runtime import Macro
 
+from benchmarks.accuracy.shipped import word_scale
 from benchmarks.lib import results
 from benchmarks.lib.data import TITLES
 
@@ -97,23 +98,15 @@ def rate(values: Sequence[float]) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
-def accuracies(name: str, configuration: str) -> dict[str, float]:
-    """Acc@1, Acc@5, and Acc@1 on unseen mentions: NCBI Disease test, 2012, protocol biosyn.
+def verdict(before: float, after: Sequence[float]) -> str:
+    """Whether a claimed gain is found: what comes after, with its interval, lies above before."""
+    _, low, high = after
+    return "holds" if low > before else "does not hold" if high < before else "cannot be told"
 
-    Args:
-        name: the result.
-        configuration: that of the row, or the lenders of names in the result `default`.
-    """
-    if name == "ncbi_disease":
-        (row,) = rows(name, configuration=configuration)
-        unseen = row["groups"]["unseen_mention"]["acc"]["1"]
-        return {"acc1": row["acc"]["1"], "acc5": row["acc"]["5"], "unseen": unseen}
-    if name == "default":
-        row = rows(name, "test", medic="2012", lent=configuration)[0]["biosyn"]
-    else:
-        row = rows(name, medic="2012", configuration=configuration)[0]["biosyn"]
-    acc, unseen = row["acc"], row["unseen_acc1"]
-    return {"acc1": acc["1"][0], "acc5": acc["5"][0], "unseen": unseen[0]}
+
+def duration(seconds: float) -> str:
+    """Seconds, or minutes where there are two or more."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def blocks() -> dict[str, Block]:
@@ -126,8 +119,21 @@ def blocks() -> dict[str, Block]:
         autoescape=False,  # the output is Markdown, of our own figures
     )
     functions = (
-        *(rows, grouped, column, head, decimals, percent, out_of, summed, interval, gain, rate),
-        accuracies,
+        *(
+            rows,
+            grouped,
+            column,
+            head,
+            decimal,
+            decimals,
+            percent,
+            out_of,
+            summed,
+            interval,
+            gain,
+            rate,
+        ),
+        *(duration, verdict, word_scale),
     )
     templates.globals |= {function.__name__: function for function in functions}
     templates.globals |= {"figures": results.figures, "TITLES": TITLES}

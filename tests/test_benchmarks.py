@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from linker import Candidate, Dictionary, Mention, Part, Prediction
+from linker.evaluation.protocols import Outcome
 from linker.training.pipeline import train
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,7 +72,7 @@ def test_the_readme_names_every_result() -> None:
 
 def test_the_readme_names_every_block() -> None:
     tables = [line for line in README.splitlines() if "`results/" in line and line.count("|") == 6]
-    named = {name for line in tables for name in line.split("|")[5].replace(",", " ").split()}
+    named = {name for line in tables for name in line.split("|")[1].replace(",", " ").split()}
     assert named == set(load("pages.py").blocks())
 
 
@@ -162,7 +163,7 @@ def test_no_run_is_lost_where_several_append(runs: Any) -> None:
 def test_every_table_of_runs_can_be_read() -> None:
     module = load("lib/runs.py")
     tables = [path.name.removesuffix(".jsonl.gz") for path in module.RUNS.iterdir()]
-    assert {"ranker-ncbi-test", "default-ncbi-test", "ncbi-test"} <= {*tables}
+    assert {"ranker-ncbi-devel", "shipped-ncbi-devel", "ncbi-test"} <= {*tables}
     assert sum(len(module.figures(table)) for table in tables) >= 200
 
 
@@ -230,3 +231,49 @@ def test_shares_of_cells() -> None:
         "likely": [3, 4],
         "sure": [1, 4],
     }
+
+
+def test_what_is_missing_of_the_data_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = load("lib/data.py")
+    monkeypatch.setattr(data, "DATA", tmp_path)
+    (tmp_path / "medic").mkdir()
+    (tmp_path / data.MEDIC["2017"]).touch()
+    assert data.locate(data.MEDIC["2017"]).exists()
+    with pytest.raises(SystemExit, match=data.MEDIC["2012"]):
+        data.medic("2012")
+
+
+def test_answers_are_counted_by_the_words_for_their_confidence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shipped = load("accuracy/shipped.py")
+    least = [share for share, _ in shipped.word_scale()]
+    assert least == sorted(least, reverse=True)
+    assert least[-1] == 0
+    monkeypatch.setattr(shipped, "word_scale", lambda: [(0.8, "sure"), (0.0, "a guess")])
+    confidences = [(0.9, True), (0.8, False), (0.79, True), (None, True)]
+    outcomes = [
+        Outcome(Mention("m"), 0, (), first_is_right=right, confidence=confidence)
+        for confidence, right in confidences
+    ]
+    assert shipped.by_words(outcomes) == {"sure": [1, 2], "a guess": [1, 1]}
+
+
+def test_what_is_trained_is_what_is_typed() -> None:
+    shipped, dense = load("accuracy/shipped.py"), load("lib/dense.py")
+    assert shipped.System().typed == ""
+    assert shipped.System().releases("ncbi") == ["2026"]
+    both = shipped.System("static,transformer", mentions=True, lent=True)
+    assert both.typed == "--encoder static,transformer --mentions M --lend doid --lend hpo"
+    assert [both.releases(corpus) for corpus in ("ncbi", "bc5cdr")] == [["2012", "2017"], ["2017"]]
+    learnt = {on: dense.Task("ncbi", on).learnt for on in ("devel", "test")}
+    assert learnt == {"devel": ["train"], "test": ["train", "devel"]}
+
+
+def test_verdicts_of_claims() -> None:
+    verdict = load("pages.py").verdict
+    cases = {(0.3, 0.2, 0.4): "holds", (0.0, -0.1, 0.1): "cannot be told"}
+    cases |= {(-0.2, -0.3, -0.1): "does not hold"}
+    assert {after: verdict(0, after) for after in cases} == cases

@@ -25,7 +25,6 @@ from benchmarks.lib import measure, results
 from benchmarks.lib.data import TITLES, documents, medic
 from linker import Candidate, Dictionary, Mention, Part, Prediction
 from linker.evaluation.documents import counts, summary
-from linker.linking import spans
 from linker.linking.documents import Annotator
 from linker.linking.options import LinkerOptions
 from linker.records import Document
@@ -40,9 +39,7 @@ Found = Iterator[tuple[int, int, str]]  # start, end, id of the concept
 
 def linker(dictionary: Dictionary, known: list[Any], corpus: str) -> Annotate:
     """Our own annotator, whose linker has static vectors beside characters."""
-    model = trained(corpus, dictionary, "static", known)
-    model.spans = spans.fit(model.found_names, known, 0) if known else None
-    annotator = Annotator(model)
+    annotator = Annotator(trained(corpus, dictionary, "static", known))
     return lambda texts: (predictions for _, predictions in annotator.annotate(texts, k=1))
 
 

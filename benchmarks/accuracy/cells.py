@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.accuracy.cell_lists import ASSERTIONS, NO_DISEASE, SEVERAL, WRAPPINGS
 from benchmarks.lib import results
 from benchmarks.lib.data import DATA, TITLES, documents
-from benchmarks.lib.linkers import LENT, with_lent
+from benchmarks.lib.linkers import with_lent
 from linker import Linker, Prediction, matching
 from linker.records import Gold, GoldGroup
 from linker.training import fit_ranker
@@ -337,7 +337,7 @@ if __name__ == "__main__":
     parser.add_argument("--model", type=Path, metavar="DIR", help="default: one is trained")
     parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=", ".join(PARTS))
     given = parser.parse_args()
-    model = Linker.load(given.model) if given.model else train(with_lent(LENT, "2026"))
+    model = Linker.load(given.model) if given.model else train(with_lent("2026"))
     asked, figures = Asked(model), {}
     for part in given.only or PARTS:
         figures[part] = PARTS[part](asked)

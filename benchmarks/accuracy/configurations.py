@@ -91,9 +91,3 @@ def words() -> Iterator[Configuration]:
     """Encoders of word vectors, after lists."""
     for name, encoder in WORD_ENCODERS.items():
         yield Configuration(name, "2012", as_biosyn(encoder), encoder=encoder)
-
-
-def bc5cdr() -> Iterator[Configuration]:
-    """Our default beside ranking by characters."""
-    yield Configuration("default", "2017", preset("default", "transformer"), over=("sparse only",))
-    yield Configuration("sparse only", "2017", preset("default", "transformer"), encoder="tfidf")

@@ -30,6 +30,7 @@ from benchmarks.lib.linkers import ONTOLOGIES
 from linker import Dictionary
 from linker.dictionary import NameTable
 from linker.dictionary.classes import bags
+from linker.evaluation import report
 from linker.io import table
 from linker.text.normalize import normalize
 from linker.training.pipeline import train
@@ -126,17 +127,18 @@ TASKS: dict[str, Callable[[], Task]] = {
 
 
 def find(name: str, system: str) -> dict[str, Any]:
-    """What a system has right of a task, with the ranker and without."""
+    """What a system has right of a task, and what its confidences are worth."""
     task = TASKS[name]()
-    linker = train(task.dictionary, encoder=SYSTEMS[system])
-    figures: dict[str, Any] = {}
-    for order, ranked in (("by_score", linker.with_ranker(None)), ("right", linker)):
-        answers = zip(task.ids, ranked.link(task.texts, k=1, threshold=0), strict=True)
-        figures[order] = hits.digits(
-            i in {part.best.concept_id for part in answer.parts if part.best}
-            for i, answer in answers
-        )
-    return figures
+    answers = train(task.dictionary, encoder=SYSTEMS[system]).link(task.texts, k=1, threshold=0)
+    right = [
+        i in {part.best.concept_id for part in answer.parts if part.best}
+        for i, answer in zip(task.ids, answers, strict=True)
+    ]
+    confidences = np.array([answer.confidence or 0.0 for answer in answers])
+    figures = report.calibration(confidences, np.array(right, float))
+    surest = report.risk_coverage(confidences, np.array(right, float))["coverage"]["80"]["acc"]
+    about = {"ece": figures["ece"], "auroc": figures["auroc"], "surest": surest}
+    return {"right": hits.digits(right), "confidence": about}
 
 
 def row(name: str, kept: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
@@ -147,8 +149,8 @@ def row(name: str, kept: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
             right = hits.read(figures["right"])
             systems[system] = {
                 "acc1": hits.interval(right),
-                "by_score": hits.means([figures["by_score"]])[0],
                 "gain": hits.gain(right, base),
+                "confidence": figures.get("confidence"),
             }
     return {"task": name, "n": len(base), "systems": systems}
 

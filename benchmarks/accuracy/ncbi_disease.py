@@ -1,16 +1,14 @@
-"""NCBI Disease with MEDIC: choose the settings on development data, then report the test set.
+"""NCBI Disease by score, without a ranker: n-grams, encoders, and BioSyn's own predictions.
 
 python benchmarks/accuracy/ncbi_disease.py --choose    the sparse grid, trained on train, on dev
-python benchmarks/accuracy/ncbi_disease.py             the chosen sparse settings, on test
+python benchmarks/accuracy/ncbi_disease.py             BioSyn's sparse scores and predictions, test
 python benchmarks/accuracy/ncbi_disease.py --encoder transformer       MiniLM, five runs each
 python benchmarks/accuracy/ncbi_disease.py --encoder dan               of word vectors
-python benchmarks/accuracy/ncbi_disease.py --encoder transformer --corpus bc5cdr    BC5CDR, dev
 
-Writes results/ncbi_disease_choice.json, ncbi_disease.json, ncbi_test_dense.json, ncbi_test_dan.json
-and bc5cdr_devel_dense.json. The dense runs take hours on two cores: each is kept in results/runs/,
-a second call makes those that are missing, and --table makes none. BCNH's Table 3 has 10 epochs,
-which take --epochs 10 and a day for each seed. Candidates stand in the order of their scores; what
-the ranker adds, accuracy/ranker.py says.
+Writes results/ncbi_disease_choice.json, ncbi_disease.json, ncbi_test_dense.json and
+ncbi_test_dan.json. The dense runs take hours on two cores: each is kept in results/runs/, a second
+call makes those that are missing, and --table makes none. BCNH's Table 3 has 10 epochs, which take
+--epochs 10 and a day for each seed. linker as it ships is in accuracy/shipped.py.
 """
 
 from __future__ import annotations
@@ -21,21 +19,20 @@ import itertools
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.accuracy import configurations
-from benchmarks.accuracy.configurations import BASE, chosen
+from benchmarks.accuracy.configurations import BASE
 from benchmarks.lib import dense, results
 from benchmarks.lib.data import documents, locate, medic
 from benchmarks.lib.dense import Task
 from benchmarks.lib.linkers import by_score
-from linker import LinkerOptions
 from linker.encoders.tfidf import TfidfOptions
 from linker.evaluation import predictions, protocols, report
+from linker.evaluation.protocols import Outcome
 from linker.io import mentions
 
 KS = (1, 5, 10, 20)
@@ -74,34 +71,18 @@ def choose() -> None:
 
 
 def test() -> None:
-    """Evaluate the fixed configurations on the test mentions, once."""
-    known, items = documents("ncbi", "train", "devel"), documents("ncbi", "test")
-    rows = []
-    for name, year, protocol, options, training in sparse_configurations(known):
-        linker = by_score(medic(year), "tfidf", training, options)
-        outcomes = list(getattr(protocols, protocol)(linker, items, max(KS)))
-        row = {"configuration": name, "medic": year, "protocol": protocol}
-        row |= {"names": len(linker.generator.table), "options": dataclasses.asdict(options)}
-        rows.append(row | report.summary(outcomes, KS, linker))
-        print(f"{name}, MEDIC {year}, {protocol}\n{report.table(rows[-1])}\n", flush=True)
-    row = {"configuration": "BioSyn's published predictions", "medic": "2012", "protocol": "biosyn"}
-    results.save("ncbi_disease", {"rows": [*rows, row | published()]})
+    """Evaluate BioSyn's sparse scores, and its own predictions, on test mentions."""
+    known = documents("ncbi", "train", "devel")
+    linker = by_score(medic("2012"), "tfidf", known, BASE["biosyn"])
+    sparse = protocols.biosyn(linker, documents("ncbi", "test"), max(KS))
+    rows = {"TF-IDF as BioSyn's": [*sparse], "BioSyn's published predictions": published()}
+    about = {"medic": "2012", "protocol": "biosyn"}
+    every = [{"configuration": n} | about | report.summary(of, KS) for n, of in rows.items()]
+    results.save("ncbi_disease", {"rows": every})
 
 
-def sparse_configurations(
-    known: list[Any],
-) -> Iterator[tuple[str, str, str, LinkerOptions, list[Any]]]:
-    """Name, MEDIC, protocol, options and training mentions of each row."""
-    yield "TF-IDF as BioSyn's, dictionary names only", "2012", "biosyn", BASE["biosyn"], []
-    yield "TF-IDF as BioSyn's", "2012", "biosyn", BASE["biosyn"], known
-    yield "TF-IDF, chosen on dev", "2012", "biosyn", chosen("biosyn"), known
-    for year in ("2017", "2026"):
-        yield "linker's default, dictionary names only", year, "strict", BASE["strict"], []
-        yield "linker's default", year, "strict", BASE["strict"], known
-
-
-def published() -> dict[str, Any]:
-    """Accuracy of BioSyn's own predictions by our rule, against its own test mentions."""
+def published() -> list[Outcome]:
+    """BioSyn's own predictions by our rule, against its own test mentions."""
     folder = locate("biosyn-ncbi-disease")
     with (
         tempfile.TemporaryDirectory() as extracted,
@@ -112,14 +93,11 @@ def published() -> dict[str, Any]:
         items = mentions.read(Path(extracted) / "ncbi-disease" / "processed_test")
         gold = [mention for mention, _ in mentions.flatten(items)]
     path = folder / "biosyn_predictions_test.json.gz"
-    outcomes = predictions.outcomes(path, gold, "biosyn", None)
-    return report.summary(list(outcomes), KS)
+    return list(predictions.outcomes(path, gold, "biosyn", None))
 
 
 def runs_of(given: argparse.Namespace) -> None:
     """The runs with a transformer, or with word vectors."""
-    if given.corpus == "bc5cdr":
-        return dense.main(given, [*configurations.bc5cdr()], Task("bc5cdr", "devel"), {})
     task = Task("ncbi", "test")
     if given.encoder == "dan":
         return dense.main(given, [*configurations.words()], task, {}, "dan")
@@ -132,7 +110,6 @@ if __name__ == "__main__":
     add = parser.add_argument
     add("--choose", action="store_true", help="evaluate the sparse grid on development data")
     add("--encoder", choices=("tfidf", "transformer", "dan"), default="tfidf")
-    add("--corpus", choices=("ncbi", "bc5cdr"), default="ncbi", help="transformer: the corpus")
     epochs = "transformer: of the papers' settings, 10 in the papers"
     add("--epochs", type=int, default=3, help=epochs)
     dense.add_options(parser)

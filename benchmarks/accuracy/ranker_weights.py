@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ from linker.linking.options import changed, preset
 from linker.linking.ranker import Judged, Ranker
 from linker.records import Document, GoldGroup, Mention
 from linker.search.hybrid import NameVectors
-from linker.training import fit_ranker, release
+from linker.training import fit_ranker, pipeline, release
 from linker.training.plan import RunSettings
 
 TWO = "static,transformer"
@@ -178,12 +179,17 @@ def of_corpora(*corpora: str) -> Ranker:
     return dataclasses.replace(ranker, provenance={"shipped": True, "fitted_to": what})
 
 
-def without(corpus: str) -> Ranker:
-    """The ranker for tables on a corpus: fitted to the others; kept in the working folder."""
+def without(corpus: str) -> Path:
+    """The weights for tables on a corpus: fitted to the others; kept in the working folder."""
     folder = WORK / f"ranker-without-{corpus}"
     if not folder.exists():
         save(of_corpora(*(other for other in TITLES if other != corpus)), folder)
-    return Ranker.load(folder)
+    return folder
+
+
+def starting_from(weights: Path) -> Any:
+    """A context in which trainings start from these weights, in the place of those that ship."""
+    return mock.patch.object(rankers, "SHIPPED", weights)
 
 
 def trained(
@@ -201,22 +207,9 @@ def trained(
         dictionary, encoder, mentions, options: as for `pipeline.train`.
         say: is told how the training goes.
     """
-    linker = by_score(dictionary, encoder, mentions, options, settings=RunSettings(say=say))
-    return fitted(linker.with_ranker(without(corpus)), dictionary, mentions, say)
-
-
-def fitted(
-    linker: Linker, dictionary: Dictionary, mentions: Sequence[Any], say: Say = print
-) -> Linker:
-    """A linker whose ranker is fitted further to the mentions that it learnt.
-
-    Args:
-        linker: with the ranker to start from.
-        dictionary: its names, without mentions.
-        mentions: that it learnt.
-        say: is told what the ranker was fitted to.
-    """
-    return linker.with_ranker(fit_ranker.fitted(linker, dictionary, mentions, [], say))
+    about: Any = {"encoder": encoder, "mentions": mentions, "options": options}
+    with starting_from(without(corpus)):
+        return pipeline.train(dictionary, **about, settings=RunSettings(say=say))
 
 
 def save(ranker: Ranker, folder: Path) -> None:

@@ -27,6 +27,7 @@ CORPORA = {  # corpus -> split -> file, in the order in which splits are trained
     "bc5cdr": {
         "train": "bc5cdr/CDR_TrainingSet.PubTator.txt.gz",
         "devel": "bc5cdr/CDR_DevelopmentSet.PubTator.txt.gz",
+        "test": "bc5cdr/CDR_TestSet.PubTator.txt.gz",
     },
 }
 TITLES = {"ncbi": "NCBI Disease", "bc5cdr": "BC5CDR"}

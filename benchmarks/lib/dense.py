@@ -29,11 +29,13 @@ from benchmarks.lib.results import WORK, record, save
 from benchmarks.lib.vectors import vectors
 from linker import Linker, LinkerOptions
 from linker.evaluation import metrics, protocols, report
+from linker.evaluation.protocols import PROTOCOLS, Outcome
 from linker.linking.options import changed
 from linker.training import listwise
 from linker.training.plan import RunSettings
 
 KS = (1, 5, 20)
+CONCEPTS = "biosyn, of concepts"  # the protocol biosyn with one name of each concept first
 Runs = Mapping[int, dict[str, Any]]  # the figures of the runs of a configuration by seed
 FROM_WORDS = ("dan", "dan-higher", "fewshot", "bne")
 """Encoders made of word vectors, and the group of options that each reads."""
@@ -77,10 +79,15 @@ class Task:
         return f"{self.corpus}-{self.on}"
 
     @property
+    def learnt(self) -> list[str]:
+        """The splits to train on."""
+        splits = list(CORPORA[self.corpus])
+        return splits[: splits.index(self.on)]
+
+    @property
     def known(self) -> list[Any]:
         """The documents to train on."""
-        splits = list(CORPORA[self.corpus])
-        return documents(self.corpus, *splits[: splits.index(self.on)])
+        return documents(self.corpus, *self.learnt)
 
     @property
     def test(self) -> list[Any]:
@@ -142,12 +149,19 @@ def _evaluated(configuration: Configuration, task: Task, seed: int) -> dict[str,
 
 def ranked(model: Linker, test: list[Any]) -> dict[str, dict[str, str]]:
     """The rank of each mention by protocol, and whether training had not seen it, as texts."""
+    return ranks(model, {p: [*getattr(protocols, p)(model, test, max(KS))] for p in PROTOCOLS})
+
+
+def ranks(model: Linker, outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, dict[str, str]]:
+    """As `ranked`, of outcomes by protocol; `CONCEPTS` where a ranker puts these in order."""
     ranks, unseen = {}, {}
-    for protocol in protocols.PROTOCOLS:
-        outcomes = list(getattr(protocols, protocol)(model, test, max(KS)))
-        ranks[protocol] = " ".join(str(outcome.rank) for outcome in outcomes)  # in a line
-        new = {id(outcome) for outcome in report.groups(model, outcomes)["unseen_mention"]}
-        unseen[protocol] = " ".join(str(int(id(outcome) in new)) for outcome in outcomes)
+    for protocol, of_one in outcomes.items():
+        ranks[protocol] = " ".join(str(outcome.rank) for outcome in of_one)  # in a line
+        new = {id(outcome) for outcome in report.groups(model, of_one)["unseen_mention"]}
+        unseen[protocol] = " ".join(str(int(id(outcome) in new)) for outcome in of_one)
+    if model.ranker:
+        by_concept = (outcome.rank_of_concepts or 0 for outcome in outcomes["biosyn"])
+        ranks[CONCEPTS], unseen[CONCEPTS] = " ".join(map(str, by_concept)), unseen["biosyn"]
     return {"ranks": ranks, "unseen": unseen}
 
 
@@ -215,7 +229,7 @@ def main(
         for c in configurations
         for other in c.over
         if all_runs[c.name, c.medic] and all_runs.get((other, c.medic))
-        for protocol in protocols.PROTOCOLS
+        for protocol in PROTOCOLS
     ]
     save(f"{task.corpus}_{task.on}_{label}", {"rows": rows, "differences": differences})
     print(*rows, sep="\n")
@@ -226,7 +240,7 @@ def row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     first = runs[0]
     cells = {name: first[name] for name in ("configuration", "medic", "corpus", "on")}
     cells |= {"runs": len(runs), "epochs": first["options"]["training"]["epochs"]}
-    cells |= {protocol: accuracy(runs, protocol) for protocol in protocols.PROTOCOLS}
+    cells |= {protocol: accuracy(runs, protocol) for protocol in PROTOCOLS}
     return cells
 
 
@@ -259,11 +273,6 @@ def difference(a: Runs, b: Runs, protocol: str = "biosyn") -> dict[str, Any]:
         for k in KS
     }
     return pair | {"protocol": protocol, "seeds": seeds} | intervals
-
-
-def gain(a: Mapping[str, Any], b: Mapping[str, Any], protocol: str) -> list[float | None]:
-    """How much higher Acc@1 of one run is than that of another, by a paired bootstrap."""
-    return _rounded(metrics.paired_difference(_right([a], protocol, 1), _right([b], protocol, 1)))
 
 
 def _right(runs: Sequence[Mapping[str, Any]], protocol: str, k: int) -> NDArray[np.bool_]:

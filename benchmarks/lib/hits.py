@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,6 @@ def digits(right: Iterable[bool]) -> str:
 def read(*texts: str) -> Hits:
     """1 for each mention that is right, 0 for others, of some texts of digits."""
     return np.array([*"".join(texts)], float)
-
-
-def means(texts: Sequence[str]) -> list[float]:
-    """The accuracy of each text of digits."""
-    return rounded(float(read(text).mean()) for text in texts)
 
 
 def interval(right: Hits) -> list[float]:

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 from benchmarks.lib.data import locate, medic
 from linker import Dictionary, Linker, LinkerOptions
-from linker.dictionary.lending import KINDS, Lending, consider, read
-from linker.records import NameKind
+from linker.dictionary.lending import consider, read
 from linker.training.pipeline import Validate, without_ranker
 from linker.training.plan import RunSettings, make
 
@@ -19,12 +17,6 @@ if TYPE_CHECKING:
     from linker.encoders.words import WordVectors
 
 ONTOLOGIES = ("ontologies/doid.obo.gz", "ontologies/hp.obo.gz")
-MAPPINGS = tuple(
-    f"mappings/mondo_exactmatch_{other}.sssom.tsv.gz"
-    for other in ("doid", "mesh", "omim", "ncit", "orphanet")
-)
-NONE, LENT, MAPPED = "", "DOID, HPO", "DOID, HPO, MONDO's mappings"
-LENDERS = {NONE: (), LENT: ONTOLOGIES, MAPPED: (*ONTOLOGIES, *MAPPINGS)}
 
 
 def by_score(
@@ -42,17 +34,13 @@ def by_score(
     return without_ranker(plan, dictionary, mentions, settings or RunSettings(), validate)
 
 
-def lending(
-    receiver: Dictionary, files: Sequence[str], kinds: Sequence[NameKind] = KINDS
-) -> tuple[Dictionary, Lending]:
-    """A dictionary with the names that some files lend, and the account of these names."""
-    lenders = [read(locate(name)) for name in files]
-    with mock.patch("linker.dictionary.lending.KINDS", kinds):
-        account = consider(receiver.columns, lenders)
-    return receiver.with_lent_names(account), account
+def lending(receiver: Dictionary) -> Dictionary:
+    """A dictionary with the names that DOID and HPO lend."""
+    lenders = [read(locate(name)) for name in ONTOLOGIES]
+    return receiver.with_lent_names(consider(receiver.columns, lenders))
 
 
 @cache
-def with_lent(lent: str = LENT, year: str = "2017") -> Dictionary:
-    """A release of MEDIC with the names of some lenders."""
-    return lending(medic(year), LENDERS[lent])[0]
+def with_lent(year: str = "2017") -> Dictionary:
+    """A release of MEDIC with the names of DOID and HPO."""
+    return lending(medic(year))

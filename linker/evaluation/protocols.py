@@ -13,6 +13,7 @@ from linker.errors import LinkerError
 from linker.linking.linker import Linker
 from linker.matching import Resolve
 from linker.records import Candidate, Document, Gold, Mention, Prediction, ReadingKind
+from linker.search.concepts import Candidates
 from linker.text.biosyn import biosyn_parts
 from linker.text.mentions import Definitions, grouped
 
@@ -48,6 +49,8 @@ class Outcome:
     parts' confidences. None where a part has none, and under the protocol biosyn."""
     reading: ReadingKind = "whole"  # how the mention was read
     error: str = ""  # a key of `ERRORS`; empty where it is right at 1, or no model is consulted
+    rank_of_concepts: int | None = None
+    """The rank where the best name of each concept comes first; None where nothing is reordered."""
 
     @property
     def gold(self) -> Gold:
@@ -94,6 +97,9 @@ def outcomes(predictions: Iterable[Prediction], linker: Linker) -> Iterator[Outc
 def biosyn(linker: Linker, items: Iterable[Mention | Document], k: int) -> Iterator[Outcome]:
     """Evaluate as BioSyn does: k counts names, and any id in common with the gold is right.
 
+    A ranker decides the first name. The others stand in the order of their scores, as in the
+    papers; for `Outcome.rank_of_concepts` the best name of each concept stands before them.
+
     Composite mentions are split with the help of their gold ids; one that holds a `|` was split
     before (`.concept` files). Mentions without a concept are left out.
 
@@ -135,19 +141,29 @@ def _by_names(linker: Linker, batch: Sequence[_Annotated], k: int) -> Iterator[O
     """Rank names for mentions, and find the first that is right."""
     table, dictionary = linker.generator.table, linker.dictionary
     rankings = iter(linker.rank_names([text for _, parts in batch for text in parts], k))
-    for mention, parts in batch:
-        ids: list[list[list[str]]] = []
-        best: list[Candidate | None] = []
-        for names in itertools.islice(rankings, len(parts)):
-            rows = names.names.tolist()
-            ids.append([[dictionary.ids[c] for c in table.concepts_of(row)] for row in rows])
-            best.append(None)
-            if rows:
-                concept, score = int(names.concepts[0]), float(names.scores[0])
-                name = dictionary.preferred_name(concept)
-                best[-1] = Candidate(dictionary.ids[concept], name, table.texts[rows[0]], score)
-        rank = matching.biosyn_rank(ids, mention.gold or (), dictionary.resolve)
-        yield with_error(Outcome(mention, rank or 0, tuple(best)), linker)
+
+    def rank(mention: Mention, parts: Iterable[Candidates]) -> int:
+        ids = [
+            [[dictionary.ids[concept] for concept in table.concepts_of(row)] for row in rows]
+            for rows in (names.names.tolist() for names in parts)
+        ]
+        return matching.biosyn_rank(ids, mention.gold or (), dictionary.resolve) or 0
+
+    def first(names: Candidates) -> Candidate | None:
+        if not len(names):
+            return None
+        concept, score = int(names.concepts[0]), float(names.scores[0])
+        name, matched = dictionary.preferred_name(concept), table.texts[names.names[0]]
+        return Candidate(dictionary.ids[concept], name, matched, score)
+
+    for mention, texts in batch:
+        parts = list(itertools.islice(rankings, len(texts)))
+        best = tuple(first(names.by_score) for names in parts)
+        outcome = Outcome(mention, rank(mention, (names.by_score for names in parts)), best)
+        if linker.ranker:
+            of_concepts = rank(mention, (names.by_concept for names in parts))
+            outcome = dataclasses.replace(outcome, rank_of_concepts=of_concepts)
+        yield with_error(outcome, linker)
 
 
 def outcome_of(

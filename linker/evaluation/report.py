@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
@@ -32,9 +33,13 @@ def summary(
     """Acc@k and MRR with 95% bootstrap intervals.
 
     With a linker also the figures of seen and of unseen mentions and concepts, and the number of
-    errors of each kind.
+    errors of each kind. Where names are ranked and a ranker orders their concepts, `of_concepts`
+    has the figures of that order; the others count names in the order of their scores.
     """
     record = figures(outcomes, ks)
+    if any(outcome.rank_of_concepts is not None for outcome in outcomes):
+        by_concept = [replace(o, rank=o.rank_of_concepts or 0) for o in outcomes]
+        record["of_concepts"] = figures(by_concept, ks)
     if linker is None:
         return record
     record["groups"] = {
@@ -192,9 +197,11 @@ def composites(outcomes: Sequence[Outcome]) -> dict[str, int]:
 
 def table(record: Mapping[str, Any]) -> str:
     """A summary as aligned text."""
+    parts = {"all": record, "of_concepts": record.get("of_concepts"), **record.get("groups", {})}
     rows = [
         [name.replace("_", " "), str(of["n"]), *map(decimals, (*of["acc"].values(), of["mrr"]))]
-        for name, of in {"all": record, **record.get("groups", {})}.items()
+        for name, of in parts.items()
+        if of
     ]
     if "acc_interval" in record:
         bounds = (*record["acc_interval"].values(), record["mrr_interval"])
@@ -291,9 +298,14 @@ def _rows(record: Mapping[str, Any]) -> dict[str, Any]:
         for percent, step in (record.get("risk_coverage") or {}).get("coverage", {}).items()
     ]
     lowest = min((ends[0] for _, _, ends, _, _ in steps), default=0)
+    orders = {"": record, ", of concepts": record.get("of_concepts", {"acc": {}})}
     return {
         "accuracy": [
-            *((f"Acc@{k}", acc, record["acc_interval"][k]) for k, acc in record["acc"].items()),
+            *(
+                (f"Acc@{k}{order}", acc, of["acc_interval"][k])
+                for order, of in orders.items()
+                for k, acc in of["acc"].items()
+            ),
             ("MRR", record["mrr"], record["mrr_interval"]),
         ],
         "groups": [

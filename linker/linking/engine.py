@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,13 @@ FLOOR = 0.05
 _REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
 _ANSWERED = 30_000  # answers that are kept, some 50 MB
 _Key = tuple[str, int, float | None, float | None, tuple[str, ...]]
+
+
+class NameOrders(NamedTuple):
+    """The names of a text in two orders, with the same name first."""
+
+    by_score: Candidates  # behind the first in the order of scores, as papers count names
+    by_concept: Candidates  # the best name of each concept, as the ranker orders these; the others
 
 
 class Engine:
@@ -378,11 +385,8 @@ class Engine:
         """Whether a text, however it is written, is a name of the dictionary."""
         return self._reader.names.is_name(text)
 
-    def names(self, texts: Sequence[str], names: int) -> list[Candidates]:
-        """The best names of each text, by the order of their concepts.
-
-        First comes the best name of each concept, as the ranker orders these, then the others in
-        the order of their scores.
+    def names(self, texts: Sequence[str], names: int) -> list[NameOrders]:
+        """The best names of each text in two orders, of which the ranker decides the first name.
 
         Args:
             texts: each is read as it is written.
@@ -391,7 +395,7 @@ class Engine:
         forms = [self.normalize(text) for text in texts]
         found = self.generator.rank(forms, names, "names")
         if self.ranker is None:
-            return found
+            return [NameOrders(of_one, of_one) for of_one in found]
         answers = [
             Answer(Request(text), Mention(text), readings=[self._as_written(text)])
             for text in texts
@@ -409,7 +413,10 @@ class Engine:
                 is_other = concept in seen
                 places.append((is_other, is_other or -probability.get(concept, 0.0), place))
                 seen.add(concept)
-            result.append(of_one.only(np.array([place for *_, place in sorted(places)], np.int64)))
+            by_concept = np.array([place for *_, place in sorted(places)], np.int64)
+            first = by_concept[:1]
+            by_score = np.concatenate([first, np.setdiff1d(by_concept, first)])
+            result.append(NameOrders(of_one.only(by_score), of_one.only(by_concept)))
         return result
 
 

@@ -20,7 +20,7 @@ from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError, shown
 from linker.io import files, persistence, tsv
 from linker.linking import folder as model_folder
-from linker.linking.engine import Engine
+from linker.linking.engine import Engine, NameOrders
 from linker.linking.folder import Seen
 from linker.linking.options import LinkerOptions, as_saved
 from linker.linking.ranker import Ranker
@@ -38,7 +38,7 @@ from linker.linking.requests import (
 from linker.linking.spans import SpanModel
 from linker.linking.words import Words
 from linker.records import Document, Mention, Prediction, Selection
-from linker.search.concepts import Candidates, Generator
+from linker.search.concepts import Generator
 from linker.search.hybrid import HybridGenerator
 from linker.text import short_forms, spelling
 from linker.text.mentions import Item, several
@@ -422,9 +422,10 @@ class Linker:
             language=options.text.language,
         )
 
-    def rank_names(self, texts: Sequence[str], k: int) -> list[Candidates]:
+    def rank_names(self, texts: Sequence[str], k: int) -> list[NameOrders]:
         """The k best names of each text, for the protocol `biosyn`; see `Engine.names`."""
-        return [names.only(slice(k)) for names in self.engine.names(texts, max(k, _NAMES))]
+        orders = self.engine.names(texts, max(k, _NAMES))
+        return [NameOrders(*(names.only(slice(k)) for names in of_one)) for of_one in orders]
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the model folder; one that stood there is replaced at the end."""

@@ -13,6 +13,7 @@ from linker.evaluation import protocols
 from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
 from linker.io import mentions
+from linker.linking.ranker import unfitted
 from linker.records import Candidate, Document, Part, Prediction
 from linker.training.pipeline import train
 
@@ -49,6 +50,17 @@ def ranks(
 def test_ranks(tiny: Linker, text: str, gold: str, strict: int, biosyn: int) -> None:
     assert ranks(tiny, "strict", [annotated(text, gold)]) == [strict]
     assert ranks(tiny, "biosyn", [annotated(text, gold)]) == [biosyn]
+
+
+@pytest.mark.parametrize(
+    ("gold", "names", "concepts"), [("D:1", 1, 1), ("D:6", 3, 2), ("D:2", 4, 3)]
+)
+def test_a_ranker_puts_one_name_of_each_concept_first(
+    tiny: Linker, gold: str, names: int, concepts: int
+) -> None:
+    """Of "abcd" the second best name is another one of D:1."""
+    (outcome,) = protocols.biosyn(tiny.with_ranker(unfitted()), [annotated("abcd", gold)], 20)
+    assert (outcome.rank, outcome.rank_of_concepts) == (names, concepts)
 
 
 def test_mentions_without_a_concept(tiny: Linker) -> None:

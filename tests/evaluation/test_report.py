@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from linker import Candidate, Dictionary, Linker, Mention
@@ -32,6 +34,17 @@ def test_figures_of_four_mentions() -> None:
     none = report.figures([], (1,))
     assert (none["n"], none["acc"], none["mrr"]) == (0, {"1": None}, None)
     assert none["acc_interval"] == {"1": [None, None]}
+
+
+def test_names_and_concepts_are_told_apart() -> None:
+    both = [replace(o, rank_of_concepts=k) for o, k in zip(of(1, 3), (1, 2), strict=True)]
+    record = report.summary(both, (1, 2))
+    assert record["acc"] == {"1": 1 / 2, "2": 1 / 2}
+    assert record["of_concepts"]["acc"] == {"1": 1 / 2, "2": 2 / 2}
+    assert "of_concepts" not in report.summary(of(1, 3), (1, 2))
+    rows = {line.split("  ")[0]: line.split()[-3:] for line in report.table(record).splitlines()}
+    assert rows["of concepts"] == ["0.5000", "1.0000", "0.7500"]
+    assert "Acc@2, of concepts" in report.render({"protocol": "biosyn"} | record)
 
 
 def test_a_linker_adds_groups_and_errors(tiny: Linker) -> None:

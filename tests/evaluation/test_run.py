@@ -57,10 +57,11 @@ def test_the_confidences_of_a_ranker_are_calibrated(tiny: Linker, tmp_path: Path
     names = run.evaluate(GIVEN, linker, "biosyn", (1, 5))
     assert "calibration" not in names.record
     (ranking,) = linker.rank_names(["abcd"], 20)
-    ids = [linker.dictionary.ids[row] for row in ranking.concepts.tolist()]
-    assert [outcome.rank for outcome in names.outcomes] == [
-        ids.index(gold) + 1 for gold in ("D:1", "D:5")
-    ]
+    for order, field in ((ranking.by_score, "rank"), (ranking.by_concept, "rank_of_concepts")):
+        ids = [linker.dictionary.ids[row] for row in order.concepts.tolist()]
+        assert [getattr(outcome, field) for outcome in names.outcomes] == [
+            ids.index(gold) + 1 for gold in ("D:1", "D:5")
+        ]
 
 
 def test_predictions_need_no_model(tiny: Linker, tmp_path: Path) -> None:

@@ -435,26 +435,29 @@ def test_without_a_ranker_scores_decide(static: Linker, items: list[Document | M
 
 
 def test_names_stand_in_the_order_of_their_concepts(static: Linker) -> None:
-    """As `biosyn` ranks them: first one name of each concept, each with its most probable one."""
+    """Of concepts: first one name of each, each with its most probable one; or but the first."""
     texts = ["leukaemias", "anemia of fanconi", "…"]
     assert [len(static.explain(text).readings) for text in texts] == [1, 1, 1]
-    by_score = static.with_ranker(None).rank_names(texts, 100)
+    unranked = static.with_ranker(None).rank_names(texts, 100)
     expected = static.generator.rank([static.normalize(text) for text in texts], 100, "names")
     table, ids = static.generator.table, static.dictionary.ids
     for text, names, plain, generated in zip(
-        texts, static.rank_names(texts, 100), by_score, expected, strict=True
+        texts, static.rank_names(texts, 100), unranked, expected, strict=True
     ):
-        assert plain.names.tolist() == generated.names.tolist()
+        assert [of.names.tolist() for of in plain] == [generated.names.tolist()] * 2
+        by_score = generated.names.tolist()
         (prediction,) = static.link([text], k=DEPTH, threshold=0)
         order = [candidate.concept_id for candidate in prediction.parts[0].candidates]
         shown: dict[str, int] = {}  # the best name of each concept
-        for name in plain.names.tolist():
+        for name in by_score:
             own = [ids[row] for row in table.concepts_of(name).tolist()]
             shown.setdefault(min(own, key=lambda i: order.index(i) if i in order else 99), name)
         best = sorted(shown, key=lambda i: order.index(i) if i in order else 99)
         wanted = [shown[identifier] for identifier in best]
-        others = [name for name in plain.names.tolist() if name not in wanted]
-        assert names.names.tolist() == wanted + others
+        others = [name for name in by_score if name not in wanted]
+        assert names.by_concept.names.tolist() == wanted + others
+        behind = [name for name in by_score if name not in wanted[:1]]
+        assert names.by_score.names.tolist() == wanted[:1] + behind
 
 
 @pytest.mark.parametrize("cell", ["n/a", "2014", "- - -", "…"])
