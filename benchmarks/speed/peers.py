@@ -3,7 +3,7 @@
 python benchmarks/speed/peers.py                  on development mentions, what is not kept yet
 python benchmarks/speed/peers.py --split test     on the test mentions of NCBI Disease
 python benchmarks/speed/peers.py --only gilda     one system
-python benchmarks/speed/peers.py --again          measures again, with new indexes
+python benchmarks/speed/peers.py --again          measures again
 python benchmarks/speed/peers.py --quick          300 mentions, printed and not kept
 
 Writes results/peers.json. The names are those of the MEDIC of 2017, with the mentions of the
@@ -73,6 +73,11 @@ def asked(given: argparse.Namespace) -> list[Mention]:
     return every[:QUICK] if given.quick else every
 
 
+def place(given: argparse.Namespace, names: str) -> Path:
+    """The folder of indexes and figures: linker has other weights by the split."""
+    return WORK / ("quick" if given.quick else given.split) / names
+
+
 def write_inputs(names: str, given: argparse.Namespace) -> Path:
     """Write the file that systems read: names with ids, the preferred ones first, and mentions."""
     annotated = collect(documents("ncbi", *KNOWN[names]), LinkerOptions())
@@ -81,7 +86,7 @@ def write_inputs(names: str, given: argparse.Namespace) -> Path:
     pairs = zip(whole.names, whole.name_concept.tolist(), strict=True)
     preferred = [(whole.preferred_name(row), row) for row in range(len(whole))]
     named = [(name, whole.ids[row]) for name, row in dict.fromkeys([*preferred, *pairs])]
-    path = WORK / f"{names}-{given.split}.json"
+    path = place(given, names) / "inputs.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     texts = [mention.text for mention in asked(given)]
     path.write_text(json.dumps({"names": named, "mentions": texts}), encoding="utf-8")
@@ -101,7 +106,7 @@ def accuracy(answers: list[list[list[str]]], given: argparse.Namespace) -> list[
 
 def measured(system: str, names: str, inputs: Path, given: argparse.Namespace) -> Figures:
     """The figures of one system over one set of names."""
-    folder, python = WORK / names / system, interpreter(system)
+    folder, python = place(given, names) / system, interpreter(system)
     if not SYSTEMS[system].is_alone:
         is_test = given.split == "test"
         os.environ["WEIGHTS"] = str(ranker.SHIPPED if is_test else ranker_weights.without("ncbi"))
@@ -109,12 +114,9 @@ def measured(system: str, names: str, inputs: Path, given: argparse.Namespace) -
     def run(what: str) -> Figures:
         return child(SCRIPT, what, system, str(inputs), str(folder), python=python)
 
-    kept = folder.with_suffix(".json")
-    if given.again or not kept.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        kept.write_text(json.dumps(run("build") | {"mb": megabytes(folder)}), encoding="utf-8")
-    figures = run("installed") | {"index": json.loads(kept.read_text(encoding="utf-8"))}
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    figures = run("installed") | {"index": run("build") | {"mb": megabytes(folder)}}
     figures |= run("link")
     starts = [timed(lambda: run("once"))[0] for _ in range(COLD)]
     figures["accuracy"] = accuracy(figures.pop("answers"), given)
@@ -129,13 +131,13 @@ def main(given: argparse.Namespace) -> None:
         known = [word for s in splits for word in ("--mentions", str(locate(CORPORA["ncbi"][s])))]
         os.environ["TRAINED_ON"] = json.dumps(["--dict", str(locate(MEDIC["2017"])), *known])
         for system in given.only or SYSTEMS:
-            kept = WORK / names / f"{system}-{given.split}.json"
+            kept = place(given, names) / f"{system}.json"
             if given.again or given.quick or not kept.exists():
                 row = {"system": system, "names": names} | measured(system, names, inputs, given)
                 print(json.dumps(row), flush=True)
                 if not given.quick:
                     kept.write_text(json.dumps(row), encoding="utf-8")
-        every = (WORK / names / f"{system}-{given.split}.json" for system in SYSTEMS)
+        every = (place(given, names) / f"{system}.json" for system in SYSTEMS)
         rows += [json.loads(kept.read_text(encoding="utf-8")) for kept in every if kept.exists()]
     figures = {"split": given.split, "mentions": len(asked(given)), "rows": rows}
     if not given.quick:
@@ -146,6 +148,6 @@ if __name__ == "__main__":
     parser = results.parser(__doc__)
     parser.add_argument("--split", choices=("devel", "test"), default="devel")
     parser.add_argument("--only", nargs="+", choices=SYSTEMS, metavar="SYSTEM")
-    parser.add_argument("--again", action="store_true", help="measure again, with new indexes")
+    parser.add_argument("--again", action="store_true", help="measure again")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} mentions, printed alone")
     main(parser.parse_args())
