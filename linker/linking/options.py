@@ -191,8 +191,8 @@ def preset(name: str, encoder: str = "") -> LinkerOptions:
 
 def with_second(options: LinkerOptions, encoder: str) -> LinkerOptions:
     """The options with the defaults of a second encoder; as they are where it is empty."""
-    second = registry.load(encoder).Options() if encoder else None
-    return dataclasses.replace(options, second=second)
+    kind = getattr(registry.load(encoder), "Options", None) if encoder else None
+    return dataclasses.replace(options, second=kind and kind())
 
 
 def _class(encoder: str) -> Any:

@@ -22,7 +22,7 @@ from linker.dictionary.dictionary import LENT_RANK
 from linker.errors import LinkerError, check_wanted
 from linker.search.index import Floats, Hits, Integers, is_finite, is_first
 
-OVERFETCH = 5  # names fetched for each concept to rank
+_OVERFETCH = 5  # names fetched for each concept to rank
 _GROWTH = 4  # times as many hits in the next round, where a list may change
 _CELLS = 500_000  # hits in memory at once, 4 MB
 
@@ -274,7 +274,7 @@ class Generator(ABC):
             k: concepts of each query.
         """
         k = min(k, len(self._id_rank))  # a larger one is more than arrays can count to
-        return self._complete(queries, OVERFETCH * k, k)
+        return self._complete(queries, _OVERFETCH * k, k)
 
     def named(self, queries: Sequence[str], rows: NDArray[np.int64]) -> Candidates:
         """The concept of each query that is a name, given the rows of these names.

@@ -21,7 +21,7 @@ from linker.encoders.base import Encoder, SparseEncoder
 from linker.errors import LinkerError, needing
 from linker.io import persistence
 from linker.search.ann import IvfIndex
-from linker.search.concepts import OVERFETCH, Candidates, Generator, by_concept, distinct
+from linker.search.concepts import Candidates, Generator, by_concept, distinct
 from linker.search.index import Floats, Hits, Integers, VectorIndex, is_finite
 from linker.search.sparse import SparseGenerator, pair_products
 
@@ -33,6 +33,7 @@ _SILENT = 0.75  # of the product of a query's vector with itself: with no name n
 _LARGEST = 1e30  # of λ, so that float32 holds the scores
 
 _OTHERS = 5  # concepts that the second encoder adds to those of each query, at most
+_NEAREST = 25  # names that it finds them by
 _REMEMBERED = 10_000  # texts whose vectors by the second encoder are kept
 
 _KNOWN = Lock()  # taken by the thread that looks into the vectors that are kept
@@ -226,7 +227,7 @@ class HybridGenerator(Generator):
         found = super().candidates(queries, k)
         if self.second is None:
             return found
-        near = self.second.search(queries, _OTHERS * OVERFETCH)
+        near = self.second.search(queries, _NEAREST)
         has_text = np.array([text != "" for text in queries], bool)
         kept = self._is_named[near.rows] & has_text[near.queries]
         query, rows, scores = near.queries[kept], near.rows[kept], near.scores[kept]

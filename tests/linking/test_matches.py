@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker import Dictionary, Linker, Mention
+from linker.encoders.base import Encoder
 from linker.linking.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
 from linker.linking.words import words_of
 from linker.records import NAME_KINDS, GoldGroup
 from linker.search.concepts import Candidates
+from linker.search.hybrid import NameVectors
 from linker.text.normalize import normalize
 from linker.training.pipeline import train
 
@@ -124,6 +127,42 @@ def test_scores_of_vectors_and_characters(dictionary: Dictionary, described: Des
     assert values[:, PLACE["sparse"]].tolist() == [0.75, 0.5]
     assert values[:, PLACE["dense"]].tolist() == [0.75, 0.5]
     assert values[:, PLACE["lead"]].tolist() == [0.25, 0]
+
+
+class Places(Encoder):
+    """The vector of a text is its length in the first place, and one in the second."""
+
+    dim = 2  # type: ignore[assignment]
+
+    def encode(self, names: Sequence[str]) -> Any:
+        return np.array([[len(name), 1] for name in names], np.float32).reshape(-1, 2)
+
+    def save(self, folder: Path) -> None: ...
+
+    @classmethod
+    def load(cls, folder: Path) -> Places:
+        return cls()
+
+
+def test_what_a_second_encoder_says(dictionary: Dictionary, described: Described) -> None:
+    """The product of "abc" with a name of n letters is 3 n + 1."""
+    second = NameVectors.of(Places(), described.table)
+    matches = Matches(dictionary, described.table, described.words, 1.0, second)
+    found = described.candidates(
+        [[described.entries["D:1", "mass"], described.entries["D:0", "illness"]]]
+    )
+    values, _ = matches.describe([("abc", "abc")], found)
+    says = {name: values[:, PLACE[name]].tolist() for name in COLUMNS if name.startswith("second_")}
+    assert says == {
+        "second_encoder": [1, 1],
+        "second_name": [13, 22],  # mass, illness
+        "second_preferred": [16, 22],  # tumor, disease
+        "second_best": [19, 22],  # growth, of three names; illness, of two
+        "second_next": [16, 22],
+        "second_mean": pytest.approx([(19 + 16 + 13) / 3, 22]),
+    }
+    values, _ = described.matches.describe([("abc", "abc")], found)
+    assert not values[:, [PLACE[name] for name in says]].any()
 
 
 def test_words_in_common(described: Described) -> None:

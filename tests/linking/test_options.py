@@ -102,6 +102,18 @@ def test_a_wrong_value_is_named_with_its_option_and_what_is_expected(
     assert len(said) < 120
 
 
+def test_the_options_of_two_encoders_are_kept_apart_and_saved() -> None:
+    pytest.importorskip("torch")
+    start = preset("default", "static,transformer")
+    values = {"static": {"dim": 64}, "transformer": {"max_length": 9}}
+    options = changed(start, values, "static,transformer")
+    assert (options.encoder.dim, options.second.max_length) == (64, 9)
+    saved = as_saved(options, "static,transformer")
+    assert saved["static"]["dim"], saved["transformer"]["max_length"] == (64, 9)
+    assert restored(json.loads(json.dumps(saved)), "static,transformer") == options
+    assert preset("default", "static").second is None
+
+
 # ------------------------------------------------------------------------------ every numeric option
 
 
@@ -118,7 +130,7 @@ COMPANIONS = {  # what makes an option count
 def numeric() -> dict[str, dict[str, float]]:
     """All options that are numbers, as "group.field", with the ends of their ranges."""
     records = get_type_hints(LinkerOptions)
-    del records["encoder"], records["recipe"]
+    del records["encoder"], records["second"], records["recipe"]
     for encoder in registry.ENCODERS:
         with contextlib.suppress(LinkerError):  # what it needs is not installed
             if kind := getattr(registry.load(encoder), "Options", None):

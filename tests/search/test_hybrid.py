@@ -20,7 +20,7 @@ from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
 from linker.io import persistence
 from linker.search import concepts as generating
 from linker.search import hybrid, index
-from linker.search.hybrid import HybridGenerator, encode_names
+from linker.search.hybrid import HybridGenerator, NameVectors, encode_names
 from linker.search.sparse import Postings, SparseGenerator
 from linker.text.normalize import normalize
 
@@ -204,6 +204,70 @@ def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) ->
         check_part(made, wanted, queries, 30)
 
 
+class Vowels(Endings):
+    """The second encoder: counts vowels and other letters, by turns more or less than four."""
+
+    def encode(self, names: Sequence[str], **_: Any) -> NDArray[np.float32]:
+        self.asked.append(list(names))
+        counts = [[sum(c in "aeiou" for c in n), len(n), ord(n[:1] or "a") % 7] for n in names]
+        return np.array(counts, np.float32).reshape(-1, 3) - 4
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_a_second_encoder_adds_the_concepts_whose_names_it_finds_nearest(
+    data: st.DataObject,
+) -> None:
+    names, concepts, kinds = draw_names(data, 5)
+    weight, bias = data.draw(st.sampled_from([0, 0.5, -3])), np.arange(len(names), dtype=np.float32)
+    alone = generator(names, concepts, weight, kinds, bias)
+    made = alone.with_second(NameVectors.of(Vowels(), alone.table))
+    there = sorted({c for of_name in concepts for c in of_name})
+    wanted = np.isin(
+        np.arange(max(there) + 1), data.draw(st.sets(st.sampled_from(there), min_size=1))
+    )
+    queries = data.draw(st.lists(QUERY, unique=True, max_size=5))
+    with (
+        mock.patch.multiple(hybrid, _OTHERS=2, _NEAREST=99),
+        mock.patch.object(generating, "_OVERFETCH", 30),
+    ):
+        for first, both in ((alone, made), (alone.among(wanted), made.among(wanted))):
+            found, more = first.candidates(queries, 1), both.candidates(queries, 1)
+            for i, query in enumerate(queries):
+                own = found.concepts[slice(*found.indptr[i : i + 2])].tolist()
+                rows = slice(*more.indptr[i : i + 2])
+                concepts_, scores = more.concepts[rows].tolist(), more.scores[rows].tolist()
+                assert concepts_[: len(own)] == own
+                added = concepts_[len(own) :]
+                assert len(added) == len({*added} - {*own}) <= 2
+                (vector,) = Vowels().encode([query])
+                near: dict[int, float] = {}
+                for row, name in enumerate(both.table.texts):
+                    product = float(vector @ Vowels().encode([name])[0])
+                    for concept in both.table.concepts_of(row).tolist() if name and query else ():
+                        near[concept] = max(near.get(concept, -1e9), product)
+                best = sorted(near.values(), reverse=True)[:2]
+                assert all(near[concept] >= best[-1] for concept in added)
+                ahead = {concept for concept, product in near.items() if product > best[-1]}
+                assert ahead <= {*own, *added}
+                parts = full(both, query)
+                for name, score in zip(more.names[rows].tolist(), scores, strict=True):
+                    assert score == parts[name][0]
+
+
+def test_the_vectors_of_names_and_of_the_latest_texts_are_not_made_again() -> None:
+    made = generator(["ab", "abe", "ba"], [[0], [1], [2]], 1.0)
+    second = NameVectors.of(Vowels(), made.table)
+    asked = second.encoder.asked  # type: ignore[attr-defined]
+    assert asked == [["ab", "abe", "ba"]]
+    texts = ["zz", "abe", "", "zz"]
+    for some in (second, second, second.among(made.table, np.arange(3))):
+        assert some.encode(texts).tolist() == Vowels().encode(texts).tolist()
+    assert asked[1:] == [["zz", ""]]
+    with pytest.raises(ValueError, match="second encoder"):
+        NameVectors(Endings(2), made.table, second.index)
+
+
 @pytest.mark.parametrize("weight", [0.0, 0.7, -0.7, 30.0, -30.0])
 def test_the_nearest_names_and_those_with_the_same_letters_where_none_is_near(
     sample: Path, weight: float, monkeypatch: pytest.MonkeyPatch
@@ -269,6 +333,22 @@ def saved(tmp_path: Path, made: HybridGenerator) -> Path:
     with persistence.saving(tmp_path / "m", "generator", {}, lambda *_: None) as folder:
         made.save(folder)
     return tmp_path / "m"
+
+
+def test_saving_and_loading_two_encoders(
+    tmp_path: Path, four: Dictionary, made: HybridGenerator
+) -> None:
+    both = made.with_second(NameVectors.of(Vowels(), made.table))
+    with persistence.saving(tmp_path / "two", "generator", {}, lambda *_: None) as folder:
+        both.save(folder)
+    loaded = HybridGenerator.load(tmp_path / "two", four, TfidfEncoder, Endings, Vowels)
+    assert [type(encoder) for encoder in loaded.encoders] == [Endings, Vowels]
+    queries = ["flu", "fever β", "", "zz"]
+    assert answers(loaded.candidates(queries, 1)) == answers(both.candidates(queries, 1))
+    vectors = tmp_path / "two" / "second" / "vectors.npy"
+    np.save(vectors, np.load(vectors)[:-1])
+    with pytest.raises(DAMAGED):
+        HybridGenerator.load(tmp_path / "two", four, TfidfEncoder, Endings, Vowels)
 
 
 def test_saving_and_loading(four: Dictionary, made: HybridGenerator, saved: Path) -> None:

