@@ -55,7 +55,7 @@ class MatchLists:
         inputs: (rows, 2 columns) of `matches.COLUMNS`; then the same, less the largest of the
             candidates of the same text.
         nil_evidence: (mentions,) log(1 + how often the mention was annotated as having no concept).
-        exact: (rows,) whether the mention is this candidate's name word for word, and nothing else.
+        exact: (rows,) whether the mention is a name of this candidate word for word, and no more.
     """
 
     readings: Rows

@@ -316,37 +316,6 @@ def test_a_name_that_others_of_its_batch_want_more_of_is_searched(named: Linker)
     assert without.link("asthma", k=1).confidence != 0.97
 
 
-# ---------------------------------------------------------------------------- asked again
-
-
-def test_a_loose_mention_is_linked_once(toy: Linker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a document each mention is linked, and so is one with other limits."""
-    toy, linked = toy.with_ranker(SURE), list[list[str]]()
-    link = type(toy.engine).link
-
-    def noted(self: Any, answers: Any) -> Any:
-        linked.append([answer.text for answer in answers])
-        return link(self, answers)
-
-    monkeypatch.setattr(type(toy.engine), "link", noted)
-    gold = (GoldGroup(("D:3",)),)
-    again = Mention("heart attack", gold=gold, metadata={"line": "2"})
-    first, same = toy.link(["heart attack", again])
-    assert linked.pop() == ["heart attack"]
-    assert (same.mention, same.parts) == (again, first.parts)
-    (_, third) = toy.link(["acute MI", "heart attack"])
-    assert linked.pop() == ["acute MI"]
-    assert third == first
-    toy.link(["heart attack"], k=1)
-    toy.link(["heart attack"], threshold=0.99)
-    toy.link([document("a heart attack", "heart attack")])
-    assert len(linked) == 3
-    monkeypatch.setattr("linker.linking.engine._ANSWERED", 0)  # then they are forgotten
-    toy.link(["HTN"])
-    toy.link(["heart attack"])
-    assert len(linked) == 5
-
-
 # ---------------------------------------------------------------------------- the sample
 
 
