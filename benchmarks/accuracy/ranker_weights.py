@@ -154,7 +154,7 @@ def small(linker: Linker, items: Sequence[Document]) -> Iterator[Judged]:
 def of_corpora(*corpora: str) -> Ranker:
     """The ranker fitted to some corpora."""
     parts = [part for c in corpora for encoder in ENCODERS for part in judged(c, encoder)]
-    exact = fit_ranker.exact_share(Judged.joined(parts))  # no text has the names held out
+    exact = fit_ranker.exact_shares(Judged.joined(parts))  # no text has the names held out
     parts += [held_out(of_names(encoder)) for encoder in ENCODERS]
     ranker = dataclasses.replace(rankers.fit(Judged.joined(parts), SEED), exact=exact)
     titles = " and ".join(TITLES[corpus] for corpus in corpora)

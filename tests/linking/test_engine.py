@@ -263,7 +263,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     path.write_text("\n".join(NAMED) + "\n", encoding="utf-8")
     known = [Mention("milder asthma", gold=(GoldGroup(("D:6",)),)), Mention("pyrexia", gold=())]
     linker = train(Dictionary.read(path), encoder="static", mentions=known)
-    return linker.with_ranker(replace(Ranker.shipped(), exact=0.97))
+    return linker.with_ranker(replace(Ranker.shipped(), exact=[0.97, 0.5, 0.5]))
 
 
 @pytest.mark.parametrize(
