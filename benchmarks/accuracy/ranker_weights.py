@@ -171,7 +171,7 @@ def lists(corpus: str) -> Judged:
 def of_corpora(*corpora: str) -> Ranker:
     """The ranker fitted to some corpora."""
     parts = [lists(corpus) for corpus in corpora]
-    exact = fit_ranker.exact_share(Judged.joined(parts))  # no text has the names held out
+    exact = fit_ranker.exact_shares(Judged.joined(parts))  # no text has the names held out
     ranker = rankers.fit(Judged.joined([*parts, lists("")]), SEED)
     ranker = dataclasses.replace(ranker, exact=exact)
     titles = " and ".join(TITLES[corpus] for corpus in corpora)

@@ -31,6 +31,7 @@ from linker.text import short_forms
 
 Item = Document | Mention
 
+_KEPT = 50_000  # loose mentions whose texts are kept, some 50 MB
 _OBJECTS = 50_000  # new ones between searches for cycles, of which linking makes none
 _Item = TypeVar("_Item", bound=Item)
 Link = Callable[[Iterable[Any]], Iterator[Linked]]
@@ -110,7 +111,7 @@ class LinkSettings:
         decisions = Decided.of_file(self.decisions, linker)
         link = self.link(linker, decisions)
         layout = layout_of(self.form, documents, linker, decisions is not None, bool(self.also))
-        return lambda items: _written(list(link(items)), self.form, layout)
+        return partial(_written, link, outputs.writer_of(self.form), layout, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +125,45 @@ class Written:
     outcomes: Counter[outputs.Outcome]  # of them, see `linker.io.outputs.outcome`
 
 
-def _written(linked: Sequence[Linked], form: str, layout: Layout) -> Written:
-    """Write predictions into texts."""
-    format = outputs.writer_of(form)
+_Text = tuple[str, list[outputs.Outcome]]
+"""What is written of an item, and the outcomes of its mentions."""
+
+
+def _written(
+    link: Link,
+    format: outputs.Writer,
+    layout: Layout,
+    known: dict[Mention, _Text],
+    items: Sequence[Item],
+) -> Written:
+    """Link items, and write their predictions into texts.
+
+    Args:
+        link: gives the predictions.
+        format: writes them.
+        layout: of what is written.
+        known: the texts of loose mentions that came before, which are not linked again.
+        items: documents, or loose mentions.
+    """
+    mentions = [item for item in items if isinstance(item, Mention)]
+    is_loose = len(mentions) == len(items)
+    new = [m for m in dict.fromkeys(mentions) if m not in known] if is_loose else items
+    linked = list(link(new))
+    texts: list[_Text] = [
+        (format.item(document, predictions, layout), [*map(outputs.outcome, predictions)])
+        for document, predictions in linked
+    ]
+    if is_loose:
+        before = {mention: known[mention] for mention in mentions if mention in known}
+        made = dict(zip((of_one[0].mention for _, of_one in linked), texts, strict=True))
+        if len(known) > _KEPT:
+            known.clear()
+        known |= made
+        texts = [text for m in mentions if (text := made.get(m) or before.get(m))]
     header = format.header(linked[0][0] if linked else None, layout)
-    text = "".join(format.item(*item, layout) for item in linked)
-    outcomes = Counter(outputs.outcome(p) for _, predictions in linked for p in predictions)
-    return Written(header, text, len(linked), outcomes.total(), outcomes)
+    outcomes = Counter(outcome for _, of_item in texts for outcome in of_item)
+    whole = "".join(text for text, _ in texts)
+    return Written(header, whole, len(texts), outcomes.total(), outcomes)
 
 
 def layout_of(

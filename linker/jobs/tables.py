@@ -11,6 +11,7 @@ from linker.io.rows import Added, TableRow
 from linker.linking.requests import Linked
 from linker.records import Mention, Prediction
 
+_KEPT = 50_000  # predictions, which are not made again
 COLUMNS = tuple(field.name for field in BESIDE)
 
 
@@ -30,19 +31,15 @@ def predicted(
         long: is given the numbers of the rows whose cells are too long for a mention.
         size: rows that are linked together.
     """
-    rows = iter(rows)
+    rows, known = iter(rows), dict[Mention, Prediction]()
     while chunk := list(itertools.islice(rows, size)):
         mentions = [mention_of(row, column, long) for row in chunk]
-        yield from paired(chunk, mentions, link([mention for mention in mentions if mention]))
-
-
-def paired(
-    rows: Iterable[TableRow], mentions: Iterable[Mention | None], linked: Iterable[Linked]
-) -> Iterator[tuple[TableRow, Prediction | None]]:
-    """Yield each row with the prediction for its mention; None for a row without one."""
-    predictions = itertools.chain.from_iterable(of_item for _, of_item in linked)
-    for row, mention in zip(rows, mentions, strict=True):
-        yield row, next(predictions) if mention else None
+        if len(known) > _KEPT:
+            known = {}
+        new = [mention for mention in dict.fromkeys(mentions) if mention and mention not in known]
+        known |= {prediction.mention: prediction for _, (prediction,) in link(new)}
+        for row, mention in zip(chunk, mentions, strict=True):
+            yield row, known[mention] if mention else None
 
 
 def written(

@@ -49,8 +49,6 @@ and more are right. The ranker is fitted without the limits.
 FLOOR = 0.05
 """The confidence below which an answer is none, where no other threshold is asked for."""
 _REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
-_ANSWERED = 30_000  # answers that are kept, some 50 MB
-_Key = tuple[str, int, float | None, float | None, tuple[str, ...]]
 
 
 class NameOrders(NamedTuple):
@@ -76,7 +74,6 @@ class Engine:
             linker.seen,
         )
         self.whole = linker.whole.engine if linker.whole else None  # that this is a part of
-        self._known: dict[_Key | None, Prediction] = {}
         table, words = self.generator.table, linker.words if self.ranker else None
         self.matches = None
         if words is not None:  # without a ranker nothing looks at the words
@@ -104,28 +101,6 @@ class Engine:
     def linkable(self) -> NDArray[np.int32]:
         """The rows of the concepts that can be answered with."""
         return np.unique(self.generator.table.concepts)
-
-    def answer(self, answers: Sequence[Answer]) -> None:
-        """As `link`; a loose mention that was answered before is answered as it was then."""
-        first: dict[_Key, Answer] = {}
-        new, again = list[Answer](), list[tuple[Answer, Answer]]()
-        for answer in answers:
-            key = _key(answer)
-            if key in self._known:
-                answer.prediction = replace(self._known[key], mention=answer.mention)
-            elif key in first:
-                again.append((answer, first[key]))
-            else:
-                new.append(answer)
-                if key:
-                    first[key] = answer
-        if new:
-            self.link(new)
-        for answer, like in again:
-            answer.prediction = replace(_predicted(like), mention=answer.mention)
-        if len(self._known) > _ANSWERED:
-            self._known = {}
-        self._known |= {key: _predicted(answer) for key, answer in first.items()}
 
     def link(self, answers: Sequence[Answer]) -> Ranking:
         """Predict the concepts of each mention; decisions of people win.
@@ -423,19 +398,6 @@ class Engine:
 def _definitions(answer: Answer) -> Definitions | None:
     """The short forms of the document of a mention; None: it has no document."""
     return answer.definitions if answer.document else None
-
-
-def _key(answer: Answer) -> _Key | None:
-    """What the answer for a loose mention depends on; None where more decides it."""
-    mention, asked = answer.mention, answer.request
-    if answer.document or answer.ruling or answer.span or mention.spans:
-        return None
-    return mention.text, asked.k, asked.threshold, asked.min_score, tuple(asked.also)
-
-
-def _predicted(answer: Answer) -> Prediction:
-    assert answer.prediction  # noqa: S101 - of a mention that was linked
-    return answer.prediction
 
 
 def _answered(request: Request, part: Part, is_none: bool) -> Part:

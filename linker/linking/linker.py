@@ -191,7 +191,6 @@ class Linker:
                 with self._lock:
                     self._parts.clear()  # they search where they did
                 self.generator.move(device)
-            self.__dict__.pop("engine", None)  # it keeps answers
             return [encoder.use(precision) for encoder in self.generator.encoders][-1]
         if device == "cuda" or precision not in ("auto", "fp32"):
             raise LinkerError(
@@ -283,7 +282,7 @@ class Linker:
         checked = map(self.checked, requests)
         for batch in batches(checked, self.options.text, batch_size, wanted):
             for engine, answers in self._by_engine(batch):
-                engine.answer(answers)
+                engine.link(answers)
             yield from map(linked, batch)
 
     def _by_engine(self, batch: Sequence[Task]) -> list[tuple[Engine, list[Answer]]]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from linker.errors import LinkerError, of_package
 from linker.io import persistence
-from linker.linking.matches import COLUMNS, largest
+from linker.linking.matches import COLUMNS, PLACE, largest
 from linker.search.concepts import ends, ranges
 
 Floats = NDArray[np.float32]
@@ -39,6 +39,7 @@ _RATE_AGAIN = 1e-3  # where weights are fitted again
 _DROP_IN, _DROP = 0.1, 0.15  # of the numbers of a match, of hidden units
 _WARM = 0.2  # share of the steps in which the rate rises
 _LEAST = 1e-12  # that is divided by
+MOST_TIMES = 2  # annotations that are told apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class MatchLists:
         inputs: (rows, 2 columns) of `matches.COLUMNS`; then the same, less the largest of the
             candidates of the same text.
         nil_evidence: (mentions,) log(1 + how often the mention was annotated as having no concept).
-        exact: (rows,) whether the mention is this candidate's name word for word, and nothing else.
+        exact: (rows,) whether the mention is a name of this candidate word for word, and no more.
     """
 
     readings: Rows
@@ -153,8 +154,8 @@ class Probabilities:
     none: NDArray[np.float64]  # (mentions,) that the dictionary has no concept for it
     missed: NDArray[np.float64]  # (mentions,) that it has one, which is not among the candidates
 
-    def with_exact(self, exact: float, lists: MatchLists) -> Probabilities:
-        """The same, but each exact candidate is as probable as this; the rest share what is left.
+    def with_exact(self, exact: NDArray[np.float64], lists: MatchLists) -> Probabilities:
+        """The same, but exact candidates are as probable as given; the rest share what is left.
 
         An exact candidate is of the only text of a mention.
         """
@@ -191,15 +192,16 @@ class Ranker:
         scale: (inputs,) and what they are divided by then.
         weights: of the networks.
         provenance: what it was fitted to.
-        exact: the share of exact candidates that are right, see `MatchLists`: how probable each is;
-            None where it was not measured, and they are candidates like others.
+        exact: the shares of exact candidates that are right, see `MatchLists`, by how often the
+            mention was annotated with them: never, once, more often. So probable each is; None
+            where that was not measured, and they are candidates like others.
     """
 
     centre: Floats
     scale: Floats
     weights: Weights
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    exact: float | None = None
+    exact: Sequence[float] | None = None
 
     def scaled(self, inputs: Floats) -> Floats:
         """What the network of candidates reads, given `MatchLists.inputs`."""
@@ -230,7 +232,8 @@ class Ranker:
         probabilities = softmax(*self.scores(lists), lists)
         if self.exact is None:
             return probabilities
-        return probabilities.with_exact(self.exact, lists)
+        exact = np.array(self.exact, np.float64)[times_annotated(lists)]
+        return probabilities.with_exact(exact, lists)
 
     @property
     def described(self) -> str:
@@ -257,7 +260,7 @@ class Ranker:
         record = {
             "columns": list(COLUMNS),
             "provenance": dict(self.provenance),
-            "exact": self.exact,
+            "exact": self.exact and list(self.exact),
         }
         persistence.save_json(folder / "ranker.json", record)
 
@@ -291,9 +294,17 @@ class Ranker:
             raise ValueError("the weights of the ranker are not finite")
         if not isinstance(ranker.provenance, dict):
             raise ValueError(f"the provenance of the ranker is {ranker.provenance!r}")
-        if exact is not None and not (isinstance(exact, float) and 0 < exact < 1):
-            raise ValueError(f"the share of exact candidates that are right is {exact!r}")
+        shares = [] if exact is None else exact
+        if len(shares) not in (0, 1 + MOST_TIMES) or not all(0 < share < 1 for share in shares):
+            raise ValueError(f"the shares of exact candidates that are right are {exact!r}")
         return ranker
+
+
+def times_annotated(lists: MatchLists) -> Rows:
+    """How often each exact candidate was annotated for its mention, at most twice."""
+    values = lists.values[lists.exact, PLACE["annotated_same"]]
+    times: Rows = np.minimum(np.rint(np.expm1(values)), MOST_TIMES).astype(np.int64)
+    return times
 
 
 def softmax(scores: NDArray[Any], slots: NDArray[Any], lists: MatchLists) -> Probabilities:

