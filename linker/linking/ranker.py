@@ -32,7 +32,7 @@ _CLIP = 3.0  # standard deviations from the mean that a number is moved to, if i
 _LEAST_SCALE = 0.3  # a column that hardly ever changed in fitting says little elsewhere
 _HIDDEN, _HIDDEN_NONE = 64, 16
 _NETWORKS = 3  # whose scores are averaged
-_EPOCHS, _EPOCHS_AGAIN = 16, 8  # passes over the lists; where weights are fitted again
+_EPOCHS = 16  # passes over the lists
 _BATCH = 256  # lists of a step
 _RATE, _DECAY = 3e-3, 1e-2
 _RATE_AGAIN = 1e-3  # where weights are fitted again
@@ -357,7 +357,7 @@ def fit(judged: Judged, seed: int, start: Ranker | None = None) -> Ranker:
     """
     if start is not None:
         random = np.random.default_rng(seed)
-        return _fit(judged, start, random, start.weights, _RATE_AGAIN, _EPOCHS_AGAIN)
+        return _fit(judged, start, random, start.weights, _RATE_AGAIN)
     inputs = judged.lists.inputs
     centre, scale = inputs.mean(axis=0), np.maximum(inputs.std(axis=0), _LEAST_SCALE)
     rankers = []
@@ -365,7 +365,7 @@ def fit(judged: Judged, seed: int, start: Ranker | None = None) -> Ranker:
         random = np.random.default_rng([seed, number])
         first = Ranker(centre, scale, _random_weights(len(centre), random))
         nothing = {name: np.zeros_like(values) for name, values in first.weights.items()}
-        rankers.append(_fit(judged, first, random, nothing, _RATE, _EPOCHS))
+        rankers.append(_fit(judged, first, random, nothing, _RATE))
     return dataclasses.replace(rankers[0], weights=_averaged([r.weights for r in rankers]))
 
 
@@ -375,15 +375,14 @@ def _fit(
     random: np.random.Generator,
     towards: Weights,
     rate: float,
-    epochs: int,
 ) -> Ranker:
     """Fit weights further; each step pulls them back a little `towards` others."""
     weights = {name: values.copy() for name, values in start.weights.items()}
     mean = {name: np.zeros_like(values) for name, values in weights.items()}
     square = {name: np.zeros_like(values) for name, values in weights.items()}
     count = len(judged.weight)
-    steps, step = epochs * -(-count // _BATCH), 0
-    for _ in range(epochs):
+    steps, step = _EPOCHS * -(-count // _BATCH), 0
+    for _ in range(_EPOCHS):
         order = random.permutation(count)
         for batch in (order[i : i + _BATCH] for i in range(0, count, _BATCH)):
             step += 1

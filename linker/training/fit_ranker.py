@@ -176,7 +176,7 @@ def fitted(
         parts.append(judged(linker, dev))
     if parts:
         joined = Judged.joined(parts)
-        ranker, exact = rankers.fit(joined, seed, start), exact_shares(joined) or start.exact
+        ranker, exact = rankers.fit(joined, seed, start), None
         provenance = {"fitted_to": " and ".join(facts)}
         start = dataclasses.replace(ranker, provenance=provenance, exact=exact)
     say(f"ranker: {start.described}")
