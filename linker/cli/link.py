@@ -167,7 +167,6 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
         raise _named(tables.column_needed(table, list(itertools.islice(table.rows(), FIRST))))
     _check_table(table)
     place = tables.place_of(table, settings.column)
-    settings = dataclasses.replace(settings, k=1)  # beside a mention stands the best concept
     linker = settings.load()
     decisions = Decided.of_file(settings.decisions, linker)
     link_mentions = settings.link(linker, decisions)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linker.dictionary.lookup import Doubt, doubt
 from linker.errors import check_wanted
-from linker.linking.matches import EXACT_KINDS, Matches
+from linker.linking.matches import Matches
 from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score
 from linker.linking.requests import Answer, Request, with_candidates
 from linker.records import Candidate, Mention, Part, Prediction, Reading
@@ -152,33 +152,6 @@ class Engine:
             answer.readings = readings or [self._as_written(answer.text)]
             form = answer.readings[0].forms[0]
             answer.nil_evidence = math.log1p(self.seen.without_concept.get(form, 0))
-            answer.exact = self._exact(answer)
-
-    def _exact(self, answer: Answer) -> int:
-        """The name that a mention is word for word, and nothing else; -1: it is none.
-
-        It has one reading, is no short form, and was never annotated with another concept or none.
-        """
-        (way, *others), (part, *_) = answer.readings, answer.readings[0].parts
-        if others or way.kind != "whole" or part.text != answer.text.strip():
-            return -1
-        row = self.generator.table.row(part.form)
-        if row < 0 or answer.nil_evidence or not self._is_plain[row]:
-            return -1
-        (concept,) = self.generator.table.concepts_of(row).tolist()
-        return -1 if doubt(self.dictionary, part.text, concept) else row
-
-    @cached_property
-    def _is_plain(self) -> NDArray[np.bool_]:
-        """Which names have one concept, and are its own and no less exact ones, (names,)."""
-        table, names = self.generator.table, self.dictionary.columns.names
-        result: NDArray[np.bool_] = np.diff(table.indptr) == 1
-        entries = table.entries[table.indptr[:-1][result]]
-        is_own = np.isin(names.kind[entries], EXACT_KINDS)
-        if names.lent is not None:
-            is_own &= ~names.lent[entries].astype(bool)
-        result[result] = is_own
-        return result
 
     def _as_written(self, text: str) -> Wording:
         """A text looked up as it is."""
@@ -186,10 +159,9 @@ class Engine:
 
     def _ranked(self, answers: Sequence[Answer]) -> Ranking:
         """Put the candidates of mentions that were read in order."""
+        batch = batch_of(answers, self.generator, self.matches)
         if self.ranker is None:
-            return by_score(batch_of(answers, self.generator, None))
-        sure = self.ranker.exact is not None
-        batch = batch_of(answers, self.generator, self.matches, sure)
+            return by_score(batch)
         return by_probability(batch, self.ranker.probabilities(batch.lists))
 
     def _outside(self, answers: Sequence[Answer]) -> NDArray[np.float64]:
@@ -313,8 +285,6 @@ class Engine:
         A short form is explained where the document defines it, or another mention names the
         concept in full.
         """
-        if answer.exact >= 0:
-            return None
         if part.is_listed:
             return "listed short form"
         concept = ranking.first(lookup)

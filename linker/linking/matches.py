@@ -30,7 +30,6 @@ _SHORT_FORM = re.compile(r"[A-Z0-9-]{1,8}s?")
 _COORDINATED = re.compile(r"\b(?:and|or)\b|[/&]", re.IGNORECASE)
 _EQUAL = 1e-5  # of a cosine of characters
 _KINDS = {name: place for place, name in enumerate(NAME_KINDS)}
-EXACT_KINDS = [_KINDS[kind] for kind in ("exact", "preferred", "training")]
 
 _TABLE = (resources.files("linker.linking") / "columns.tsv").read_text("utf-8").splitlines()
 COLUMNS: Mapping[str, str] = dict(line.split("\t") for line in _TABLE if not line.startswith("#"))
@@ -248,7 +247,9 @@ class Matches:
         kind = names.kind[found.entries]
         column["preferred"][:] = kind == _KINDS["preferred"]
         column["training"][:] = kind == _KINDS["training"]
-        column["inexact"][:] = ~np.isin(kind, EXACT_KINDS)
+        column["inexact"][:] = ~np.isin(
+            kind, [_KINDS[k] for k in ("exact", "preferred", "training")]
+        )
         if names.lent is not None:
             column["lent"][:] = names.lent[found.entries]
         keys = query * np.int64(len(self._table)) + found.names

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from linker.errors import LinkerError, of_package
 from linker.io import persistence
-from linker.linking.matches import COLUMNS, PLACE, largest
+from linker.linking.matches import COLUMNS, largest
 from linker.search.concepts import ends, ranges
 
 Floats = NDArray[np.float32]
@@ -38,8 +38,6 @@ _RATE, _DECAY = 3e-3, 1e-2
 _RATE_AGAIN = 1e-3  # where weights are fitted again
 _DROP_IN, _DROP = 0.1, 0.15  # of the numbers of a match, of hidden units
 _WARM = 0.2  # share of the steps in which the rate rises
-_LEAST = 1e-12  # that is divided by
-MOST_TIMES = 2  # annotations that are told apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,6 @@ class MatchLists:
         inputs: (rows, 2 columns) of `matches.COLUMNS`; then the same, less the largest of the
             candidates of the same text.
         nil_evidence: (mentions,) log(1 + how often the mention was annotated as having no concept).
-        exact: (rows,) whether the mention is a name of this candidate word for word, and no more.
     """
 
     readings: Rows
@@ -64,7 +61,6 @@ class MatchLists:
     rows: Rows
     inputs: Floats
     nil_evidence: Floats
-    exact: NDArray[np.bool_]
 
     @property
     def values(self) -> Floats:
@@ -92,7 +88,6 @@ class MatchLists:
             ends(np.diff(self.rows)[lookups]),
             self.inputs[rows],
             self.nil_evidence[mentions],
-            self.exact[rows],
         )
         return some, rows
 
@@ -131,7 +126,6 @@ class Judged:
                 counted("rows"),
                 np.concatenate([of_one.inputs for of_one in lists]),
                 np.concatenate([of_one.nil_evidence for of_one in lists]),
-                np.concatenate([of_one.exact for of_one in lists]),
             ),
             np.concatenate([part.right for part in parts]),
             np.concatenate([part.is_known for part in parts]),
@@ -154,29 +148,6 @@ class Probabilities:
     none: NDArray[np.float64]  # (mentions,) that the dictionary has no concept for it
     missed: NDArray[np.float64]  # (mentions,) that it has one, which is not among the candidates
 
-    def with_exact(self, exact: NDArray[np.float64], lists: MatchLists) -> Probabilities:
-        """The same, but exact candidates are as probable as given; the rest share what is left.
-
-        An exact candidate is of the only text of a mention.
-        """
-        row = np.flatnonzero(lists.exact)
-        lookup = np.searchsorted(lists.rows, row, "right") - 1
-        reading = np.searchsorted(lists.lookups, lookup, "right") - 1
-        mention = np.searchsorted(lists.readings, reading, "right") - 1
-        rows, readings = self.rows.copy(), self.readings.copy()
-        none, missed = self.none.copy(), self.missed.copy()
-        before = readings[reading] * rows[row]
-        less = (1 - exact) / np.maximum(1 - before, _LEAST)
-        none[mention] *= less
-        missed[mention] *= less
-        readings[reading] = 1 - none[mention] - missed[mention]
-        share = exact / readings[reading]
-        counts = np.diff(lists.rows)[lookup]
-        others = (1 - share) / np.maximum(1 - rows[row], _LEAST)
-        rows[ranges(lists.rows[lookup], counts)] *= np.repeat(others, counts)
-        rows[row] = share
-        return Probabilities(rows, readings, none, missed)
-
 
 Weights = Mapping[str, Floats]
 """The weights of both networks: of a candidate `w` (inputs, hidden), `b`, `v` (hidden,); of the
@@ -192,16 +163,12 @@ class Ranker:
         scale: (inputs,) and what they are divided by then.
         weights: of the networks.
         provenance: what it was fitted to.
-        exact: the shares of exact candidates that are right, see `MatchLists`, by how often the
-            mention was annotated with them: never, once, more often. So probable each is; None
-            where that was not measured, and they are candidates like others.
     """
 
     centre: Floats
     scale: Floats
     weights: Weights
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    exact: Sequence[float] | None = None
 
     def scaled(self, inputs: Floats) -> Floats:
         """What the network of candidates reads, given `MatchLists.inputs`."""
@@ -229,11 +196,7 @@ class Ranker:
 
     def probabilities(self, lists: MatchLists) -> Probabilities:
         """The probabilities of the candidates and readings, and that none is right."""
-        probabilities = softmax(*self.scores(lists), lists)
-        if self.exact is None:
-            return probabilities
-        exact = np.array(self.exact, np.float64)[times_annotated(lists)]
-        return probabilities.with_exact(exact, lists)
+        return softmax(*self.scores(lists), lists)
 
     @property
     def described(self) -> str:
@@ -260,7 +223,6 @@ class Ranker:
         record = {
             "columns": list(COLUMNS),
             "provenance": dict(self.provenance),
-            "exact": self.exact and list(self.exact),
         }
         persistence.save_json(folder / "ranker.json", record)
 
@@ -279,9 +241,7 @@ class Ranker:
                 "release; train again"
             )
         arrays = dict(persistence.load_arrays(folder))
-        exact = record.get("exact")
-        of_inputs = arrays.pop("centre"), arrays.pop("scale")
-        ranker = cls(*of_inputs, arrays, record["provenance"], exact)
+        ranker = cls(arrays.pop("centre"), arrays.pop("scale"), arrays, record["provenance"])
         size = 2 * len(COLUMNS)
         shapes = _shapes(size, len(arrays["v"]), len(arrays["v_none"]))
         given = arrays | {"centre": ranker.centre, "scale": ranker.scale}
@@ -294,17 +254,7 @@ class Ranker:
             raise ValueError("the weights of the ranker are not finite")
         if not isinstance(ranker.provenance, dict):
             raise ValueError(f"the provenance of the ranker is {ranker.provenance!r}")
-        shares = [] if exact is None else exact
-        if len(shares) not in (0, 1 + MOST_TIMES) or not all(0 < share < 1 for share in shares):
-            raise ValueError(f"the shares of exact candidates that are right are {exact!r}")
         return ranker
-
-
-def times_annotated(lists: MatchLists) -> Rows:
-    """How often each exact candidate was annotated for its mention, at most twice."""
-    values = lists.values[lists.exact, PLACE["annotated_same"]]
-    times: Rows = np.minimum(np.rint(np.expm1(values)), MOST_TIMES).astype(np.int64)
-    return times
 
 
 def softmax(scores: NDArray[Any], slots: NDArray[Any], lists: MatchLists) -> Probabilities:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.dictionary import NameTable
 from linker.linking.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
 from linker.linking.ranker import MatchLists, Probabilities, Rows, owners
 from linker.linking.requests import Answer
@@ -35,7 +34,7 @@ class DescribedBatch:
 
 
 def batch_of(
-    answers: Sequence[Answer], generator: Generator, matches: Matches | None, sure: bool = False
+    answers: Sequence[Answer], generator: Generator, matches: Matches | None
 ) -> DescribedBatch:
     """Find the candidates of all readings of some mentions, and describe them.
 
@@ -43,8 +42,6 @@ def batch_of(
         answers: the mentions, with their readings.
         generator: finds candidates.
         matches: describes them; None: nothing does, without a ranker.
-        sure: whether the concept of a mention that is a name word for word is its only candidate,
-            where no more than one is wanted.
     """
     ways = [way for answer in answers for way in answer.readings]
     number: dict[tuple[str, str], int] = {}  # of each distinct text, in normal form and as written
@@ -52,19 +49,16 @@ def batch_of(
     text = np.array([number.setdefault(pair, len(number)) for pair in pairs], np.int64)
     texts = list(number)
     place = {form: place for place, form in enumerate(dict.fromkeys(form for form, _ in texts))}
-    candidates = _candidates(answers, list(place), generator, sure)
+    candidates = generator.candidates(list(place), DEPTH)
     if len(place) < len(texts):  # some are written in several ways
         candidates = candidates.take(np.array([place[form] for form, _ in texts], np.int64))
     found = candidates.take(text)
-    readings = ends(np.array([len(answer.readings) for answer in answers], np.int64))
-    lookups = ends(np.array([len(way.texts) for way in ways], np.int64))
     lists = MatchLists(
-        readings,
-        lookups,
+        ends(np.array([len(answer.readings) for answer in answers], np.int64)),
+        ends(np.array([len(way.texts) for way in ways], np.int64)),
         found.indptr,
         np.zeros((len(found), 2 * len(COLUMNS) if matches else 0), np.float32),
         np.array([answer.nil_evidence for answer in answers], np.float32),
-        _exact(answers, found, np.diff(found.indptr[lookups[readings]]), generator.table),
     )
     if matches:
         rows = ranges(candidates.indptr[text], np.diff(found.indptr))
@@ -77,50 +71,6 @@ def batch_of(
         if (documents >= 0).any():
             _describe_documents(lists, found, text, documents)
     return DescribedBatch(lists, found)
-
-
-def _candidates(
-    answers: Sequence[Answer], forms: Sequence[str], generator: Generator, sure: bool
-) -> Candidates:
-    """The candidates of each form that the readings of some mentions look up; see `batch_of`."""
-    named, searched = dict[str, int](), set[str]()
-    for answer in answers:
-        if sure and answer.exact >= 0 and answer.k == 1:
-            named[answer.readings[0].forms[0]] = answer.exact
-        else:
-            searched.update(form for way in answer.readings for form in way.forms)
-    is_searched = np.array([form in searched for form in forms], bool)
-    if is_searched.all():
-        return generator.candidates(forms, DEPTH)
-    alone = [form for form in forms if form not in searched]
-    parts = [
-        generator.candidates([form for form in forms if form in searched], DEPTH),
-        generator.named(alone, np.array([named[form] for form in alone], np.int64)),
-    ]
-    places = np.flatnonzero(is_searched), np.flatnonzero(~is_searched)
-    return Candidates.joined(parts, np.concatenate(places))
-
-
-def _exact(
-    answers: Sequence[Answer], found: Candidates, counts: Rows, table: NameTable
-) -> NDArray[np.bool_]:
-    """Whether each candidate has the name that its mention is; it is then found by this name.
-
-    Args:
-        answers: the mentions.
-        found: their candidates, mention by mention, to change.
-        counts: how many each mention has.
-        table: of the names.
-    """
-    names = np.repeat(np.array([answer.exact for answer in answers], np.int64), counts)
-    rows = np.flatnonzero(names >= 0)
-    first = table.indptr[names[rows]]
-    is_right = table.concepts[first] == found.concepts[rows]
-    rows, first = rows[is_right], first[is_right]
-    found.names[rows], found.entries[rows] = names[rows], table.entries[first]
-    result = np.zeros(len(names), bool)
-    result[rows] = True
-    return result
 
 
 def _describe_readings(

@@ -180,7 +180,6 @@ class Answer:
     readings: Sequence[Wording] = ()  # the ways to read it, the most usual first
     is_empty: bool = False  # it says that nothing was entered, or is marks alone
     nil_evidence: float = 0.0  # log(1 + how often it was annotated as having no concept)
-    exact: int = -1  # the row of the name that it is word for word, and nothing else; -1: none
     place: int = 0  # in the ranking
     prediction: Prediction | None = None
 

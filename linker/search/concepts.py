@@ -233,10 +233,6 @@ class Generator(ABC):
         """Find the k best names of each query, in any order; fewer where there are no more."""
 
     @abstractmethod
-    def equal(self, queries: Sequence[str], rows: NDArray[np.int64]) -> Hits:
-        """Score names without a search, each for the query that it is, given their rows."""
-
-    @abstractmethod
     def among(self, concepts: NDArray[np.bool_]) -> Generator:
         """The generator that ranks some concepts only, with the scores of this one.
 
@@ -275,16 +271,6 @@ class Generator(ABC):
         """
         k = min(k, len(self._id_rank))  # a larger one is more than arrays can count to
         return self._complete(queries, _OVERFETCH * k, k)
-
-    def named(self, queries: Sequence[str], rows: NDArray[np.int64]) -> Candidates:
-        """The concept of each query that is a name, given the rows of these names.
-
-        Args:
-            queries: names in normal form, each of one concept.
-            rows: in the table.
-        """
-        hits = self.equal(queries, rows)
-        return by_concept(hits, 1, self.table, self._id_rank, self._entry_rank)
 
     def _complete(self, queries: Sequence[str], fetch: int, concepts: int = 0) -> Candidates:
         """The best concepts of each query, or the names that were found for it, in order.

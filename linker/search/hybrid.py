@@ -247,13 +247,6 @@ class HybridGenerator(Generator):
         scores = dense + np.float32(self.sparse_weight) * sparse + self.bias[found.names]
         return replace(found, scores=scores, sparse=sparse, dense=dense, second=scores)
 
-    def equal(self, queries: Sequence[str], rows: NDArray[np.int64]) -> Hits:
-        stored = self.dense.vectors[rows if self.rows is None else self.rows[rows]]
-        hits, vectors = self.sparse.equal(queries, rows), persistence.from_storage(stored)
-        dense = np.einsum("ij,ij->i", vectors, vectors)
-        scores = dense + np.float32(self.sparse_weight) * hits.scores + self.bias[rows]
-        return replace(hits, scores=scores, dense=dense, own=dense)
-
     def products(self, vectors: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
         """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
         return self.dense.products(vectors, query, rows if self.rows is None else self.rows[rows])

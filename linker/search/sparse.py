@@ -194,11 +194,6 @@ class SparseGenerator(Generator):
     def score(self, queries: Sequence[str], k: int) -> Hits:
         return self.names.search(self.encoder.encode(queries), k)
 
-    def equal(self, queries: Sequence[str], rows: NDArray[np.int64]) -> Hits:
-        weights = self.encoder.encode(queries)
-        scores = weights.multiply(weights).sum(axis=1).A1
-        return Hits(np.arange(len(rows) + 1), rows.astype(np.int32), scores, sparse=scores)
-
     def among(self, concepts: NDArray[np.bool_]) -> SparseGenerator:
         rows = self.table.naming(concepts)
         is_exact = self.names.is_exact or len(rows) < LARGE

@@ -87,23 +87,6 @@ def _judged(linker: Linker, mentions: list[Mention], batch: DescribedBatch) -> t
     return right, known
 
 
-def exact_shares(lists: Judged) -> list[float] | None:
-    """The shares of exact candidates that are right, see `Ranker.exact`; None for too few of them.
-
-    One that is right and one that is wrong are added, so that none is 0 or 1, and as many as
-    `FEWEST` of all to each group, so that a small one is like all.
-    """
-    rows = np.flatnonzero(lists.lists.exact)
-    weight = lists.weight[np.searchsorted(lists.lists.starts, rows, "right") - 1]
-    if weight.sum() < FEWEST:
-        return None
-    of_all = (weight @ lists.right[rows] + 1) / (weight.sum() + 2)
-    times, size = rankers.times_annotated(lists.lists), 1 + rankers.MOST_TIMES
-    right = np.bincount(times, weight * lists.right[rows], size) + FEWEST * of_all
-    shares: list[float] = (right / (np.bincount(times, weight, size) + FEWEST)).tolist()
-    return shares
-
-
 def noise_lists(linker: Linker, items: Items, seed: int) -> Iterator[Judged]:
     """The lists of mentions as people write them in cells, and of texts that are no disease.
 
@@ -175,10 +158,8 @@ def fitted(
         facts.append(f"{count:,} development mentions")
         parts.append(judged(linker, dev))
     if parts:
-        joined = Judged.joined(parts)
-        ranker, exact = rankers.fit(joined, seed, start), None
-        provenance = {"fitted_to": " and ".join(facts)}
-        start = dataclasses.replace(ranker, provenance=provenance, exact=exact)
+        ranker = rankers.fit(Judged.joined(parts), seed, start)
+        start = dataclasses.replace(ranker, provenance={"fitted_to": " and ".join(facts)})
     say(f"ranker: {start.described}")
     return start
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +17,6 @@ from linker.linking import ranker as rankers
 from linker.linking.matches import PLACE
 from linker.linking.ranker import MatchLists, Probabilities, Ranker
 from linker.linking.ranking import DEPTH, DescribedBatch, Ranking, by_probability
-from linker.linking.requests import Request
 from linker.records import GoldGroup, Passage, Prediction
 from linker.search.concepts import Candidates
 from linker.training.pipeline import train
@@ -49,7 +47,7 @@ def ranking_of(*mentions: list[Reading]) -> Ranking:
         np.array([probability for probability, _ in readings], np.float64),
         *(np.array([1 - sum(p for p, _ in mention) for mention in mentions]) / 2 for _ in range(2)),
     )
-    lists = MatchLists(*ends, nothing, without, np.zeros(len(concepts), bool))
+    lists = MatchLists(*ends, nothing, without)
     return by_probability(DescribedBatch(lists, Candidates(ends[2], *columns)), probabilities)
 
 
@@ -114,7 +112,7 @@ ROWS = (
 class Fixed:
     """A ranker that gives the first candidate of each text the same probability."""
 
-    described, exact = "made by hand", None
+    described = "made by hand"
 
     def __init__(self, first: float, none: float, missed: float) -> None:
         self.first, self.slots = first, (none, missed)
@@ -241,79 +239,6 @@ def test_a_text_explains_a_short_form(
     # several readings with the same concept are surer together
     assert prediction.parts[0].confidence == pytest.approx(confidence, abs=0.02)
     assert (prediction.parts[0].confidence == confidence) is (confidence < 0.9) or len(mentions) > 1
-
-
-# ---------------------------------------------------------------------------- names word for word
-
-NAMED = (
-    "id\tname\tsynonyms",
-    "D:1\tbreast cancer\tmammary carcinoma",
-    "D:2\tovarian cancer\tcancer of the ovary",
-    "D:3\tbreast and ovarian cancer\tBOC|cold",
-    "D:4\tcommon cold\tcold",
-    "D:5\tasthma\tmilder asthma",
-    "D:6\tfever\tpyrexia",
-)
-
-
-@pytest.fixture(scope="module")
-def named(tmp_path_factory: pytest.TempPathFactory) -> Linker:
-    """Two mentions are annotated: a name of another concept, and one that has none."""
-    path = tmp_path_factory.mktemp("named") / "dictionary.tsv"
-    path.write_text("\n".join(NAMED) + "\n", encoding="utf-8")
-    known = [Mention("milder asthma", gold=(GoldGroup(("D:6",)),)), Mention("pyrexia", gold=())]
-    linker = train(Dictionary.read(path), encoder="static", mentions=known)
-    return linker.with_ranker(replace(Ranker.shipped(), exact=[0.97, 0.5, 0.5]))
-
-
-@pytest.mark.parametrize(
-    ("text", "concept", "is_exact"),
-    [
-        ("Breast-cancer", "D:1", True),  # in normal form
-        ("asthma", "D:5", True),
-        ("fever", "D:6", True),
-        ("breast and ovarian cancer", "D:3", False),  # two names, too
-        ("BOC", "D:3", False),  # a short form
-        ("cold", "D:4", False),  # of two concepts
-        ("milder asthma", "D:5", False),  # annotated with another one
-        ("pyrexia", "D:6", False),  # annotated with none
-        ("1. asthma", "D:5", False),  # something stands around it
-        ("asthmas", "D:5", False),
-    ],
-)
-def test_a_name_word_for_word_has_the_confidence_of_such_names_and_no_list(
-    named: Linker, text: str, concept: str, is_exact: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    searched: list[str] = []
-    search = type(named.generator).score
-
-    def score(self: Any, queries: list[str], k: int) -> Any:
-        searched.extend(queries)
-        return search(self, queries, k)
-
-    monkeypatch.setattr(type(named.generator), "score", score)
-    (one,), (many,) = (named.link([text], k=k, threshold=0) for k in (1, 3))
-    assert searched
-    assert len(many.parts[0].candidates) == 3
-    first, same = (prediction.parts[0].candidates[0] for prediction in (one, many))
-    assert (first.confidence == 0.97) is is_exact
-    assert first.concept_id == same.concept_id == concept or not is_exact
-    for name in ("confidence", "score", "sparse_score", "dense_score"):
-        assert getattr(first, name) == pytest.approx(getattr(same, name), abs=1e-3), name
-    searched.clear()
-    named.link([text], k=1)
-    assert bool(searched) is not is_exact
-    assert sum(c.confidence or 0 for c in many.parts[0].candidates) <= 1 + 1e-6
-
-
-def test_a_name_that_others_of_its_batch_want_more_of_is_searched(named: Linker) -> None:
-    requests = [Request("asthma", k=k) for k in (1, 3)]
-    (_, [one]), (_, [many]) = named.answer(requests)
-    assert len(one.parts[0].candidates) == 1
-    assert many.parts == named.link(["asthma"], k=3)[0].parts
-    assert named.ranker is not None
-    without = named.with_ranker(replace(named.ranker, exact=None))
-    assert without.link("asthma", k=1).confidence != 0.97
 
 
 # ---------------------------------------------------------------------------- the sample

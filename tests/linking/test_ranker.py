@@ -35,7 +35,6 @@ def laid_out(layout: Layout, values: np.ndarray | None = None) -> MatchLists:
         ends(sizes),
         np.concatenate([values, values * 0], axis=1),
         np.zeros(len(layout), np.float32),
-        np.zeros(len(values), bool),
     )
 
 
@@ -121,22 +120,6 @@ def test_softmax_the_slow_way(layout: Layout, seed: int) -> None:
     mention = np.repeat(np.arange(len(layout)), np.diff(lists.readings))
     whole = np.bincount(mention, found.readings, len(layout)) + found.none + found.missed
     assert whole == pytest.approx(np.ones(len(layout)))
-
-
-def test_exact_candidates_have_the_share_that_is_right_and_the_others_the_rest() -> None:
-    """0.5 of a reading of 0.8, so 0.4, becomes 0.7: the other 0.6 becomes 0.3, half of it."""
-    lists = laid_out([[[2]], [[3]], [[1]]])
-    lists.exact[[3, 5]] = True
-    rows = np.array([0.9, 0.1, 0.25, 0.5, 0.25, 1.0])
-    before = Probabilities(
-        rows, np.array([0.9, 0.8, 0.2]), *np.array([[0.1, 0.1, 0.6], [0, 0.1, 0.2]])
-    )
-    found = before.with_exact(np.array([0.7, 0.7]), lists)
-    assert (found.readings[1:] * found.rows[[3, 5]]).tolist() == pytest.approx([0.7, 0.7])
-    assert (found.readings[1] * found.rows[[2, 4]]).tolist() == pytest.approx([0.1, 0.1])
-    assert found.none.tolist() == pytest.approx([0.1, 0.05, 0.6 * 3 / 8])
-    assert found.missed.tolist() == pytest.approx([0, 0.05, 0.2 * 3 / 8])
-    assert [*found.rows[:2], found.readings[0]] == [0.9, 0.1, 0.9]
 
 
 def test_scores_by_hand() -> None:

@@ -167,8 +167,7 @@ def test_agreement_against_a_slow_twin(
         )
     ]
     inputs = np.zeros((len(concepts), 2 * len(COLUMNS)), np.float32)
-    without, exact = np.zeros(len(given_mentions), np.float32), np.zeros(len(concepts), bool)
-    lists = MatchLists(*ends, inputs, without, exact)
+    lists = MatchLists(*ends, inputs, np.zeros(len(given_mentions), np.float32))
     nothing = np.zeros(len(concepts), np.float32)
     columns = (concepts, concepts, concepts, nothing, None, None, concepts, nothing)
     documents = np.array([document for document, _ in given_mentions], np.int64)

@@ -65,9 +65,6 @@ class Fixed(Generator):
         parts = hits.astype(np.float32), -hits.astype(np.float32)
         return Hits(np.array(indptr), hits, np.array(scores, np.float32), *parts)
 
-    def equal(self, queries: Sequence[str], rows: NDArray[np.int64]) -> Hits:
-        raise NotImplementedError
-
     def without(self, pairs: NDArray[np.bool_]) -> Fixed:
         raise NotImplementedError
 

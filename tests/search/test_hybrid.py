@@ -173,26 +173,6 @@ def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObje
 
 @given(st.data())
 @settings(max_examples=30)
-def test_a_name_is_scored_without_a_search_as_it_is_found(data: st.DataObject) -> None:
-    names, _, _ = draw_names(data, 5)
-    weight, bias = data.draw(st.sampled_from([0, 0.5, -3])), np.arange(len(names), dtype=np.float32)
-    whole = generator(names, [[row] for row in range(len(names))], weight, bias=bias)
-    rows = data.draw(st.lists(st.integers(0, len(names) - 1), min_size=1, unique=True))
-    wanted = np.isin(np.arange(len(names)), rows)
-    for made in (whole, whole.sparse, whole.among(wanted)):
-        asked = [names[row] for row in sorted(rows)]
-        places = made.table.rows(asked)
-        for query, row, alone in zip(asked, places, made.named(asked, places).scores, strict=True):
-            with mock.patch.object(generating, "_OVERFETCH", 30):
-                (ranked,) = concepts_of(made, [query], len(names))
-            assert alone in ranked.scores[ranked.names == row]
-    only = whole.named(asked, np.array(sorted(rows)))
-    assert answers(only)[0] == (rows[0], rows[0], only.scores[0]) or len(rows) > 1
-    assert only.indptr.tolist() == list(range(len(rows) + 1))
-
-
-@given(st.data())
-@settings(max_examples=30)
 def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) -> None:
     names, concepts, kinds = draw_names(data, data.draw(st.integers(1, 6)))
     weight, bias = data.draw(st.sampled_from([0.0, 0.5, -1.0])), np.arange(len(names)) % 3

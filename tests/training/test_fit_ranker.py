@@ -131,26 +131,6 @@ def test_a_mention_is_not_known_from_its_own_fold(dictionary: Dictionary) -> Non
     assert sum(map(bool, same(twice))) > 25  # most are in other folds, too
 
 
-def test_the_shares_of_exact_names_that_are_right(dictionary: Dictionary) -> None:
-    """80 of 88, and one and one; pyrexia, which was learnt once, is right 20 times more.
-
-    What is no name word for word is not counted. All together 101 of 110 are right.
-    """
-    learnt = [Mention("pyrexia", gold=one_of("D:4"))]
-    linker = train(dictionary, encoder="tfidf", mentions=learnt)
-    said = [("fever", "D:4", 80), ("fever", "D:3", 8), ("1) fever", "D:3", 50), ("gout", "D:4", 9)]
-    said += [("pyrexia", "D:4", 20)]
-    mentions = [
-        Mention(text, gold=one_of(gold)) for text, gold, times in said for _ in range(times)
-    ]
-    lists = fit_ranker.judged(linker, mentions)
-    assert fit_ranker.exact_shares(lists.weighted(0.4)) is None  # they count as 43
-    never, once, often = fit_ranker.exact_shares(lists) or []
-    assert never == pytest.approx((80 + 50 * 101 / 110) / (88 + 50))
-    assert once == pytest.approx((20 + 50 * 101 / 110) / (20 + 50))
-    assert often == pytest.approx(101 / 110)
-
-
 # ----------------------------------------------------------------------------------- fitted
 
 
