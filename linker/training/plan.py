@@ -186,10 +186,10 @@ def make(
     except LinkerError as error:
         raise UsageError(f"--preset {preset_name}: {error}") from None
     first, second = registry.both(encoder)
-    for name in (first, second):
-        if name not in (names := registry.encoders()) and (name or "," in encoder):
-            listed = ", ".join(sorted(names))
-            raise UsageError(f"--encoder {encoder}: there is no encoder {name!r}; take {listed}")
+    names = registry.encoders()
+    if first not in names or ("," in encoder and second not in names):
+        listed = ", ".join(sorted(names))
+        raise UsageError(f"--encoder {encoder}: there is no such encoder; choose one of: {listed}")
     chosen = (options or partial(preset, preset_name))(encoder)
     chosen = for_encoder(chosen, registry.load(first))
     spelling = normalized(corrections or {}, chosen.normalize, chosen.text.language)
