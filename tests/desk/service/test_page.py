@@ -79,7 +79,7 @@ def test_the_example_is_linked_and_explained(page: Any) -> None:
     expect(best).to_contain_text("Immunologic Deficiency Syndromes")
     expect(best).to_contain_text("MESH:D007153")
     expect(best.locator("meter")).to_have_count(1)
-    expect(best).to_contain_text("probably right")
+    expect(best).to_contain_text("almost surely right")
     tree = page.locator("ul.tree")
     expect(tree.locator("> li > button")).to_have_text("Diseases")
     expect(tree.locator("> li > ul > li > button")).to_have_text("Immune System Diseases")
@@ -93,7 +93,7 @@ def test_the_example_is_linked_and_explained(page: Any) -> None:
     reasons = page.locator("#reasons-body")
     expect(reasons).to_contain_text(
         "It is called so: “immunodeficiency” is a synonym of Immunologic Deficiency Syndromes."
-        "How sure it is: probably right"
+        "How sure it is: almost surely right"
     )
     expect(reasons.get_by_text("the first candidate is the answer")).to_be_hidden()
     reasons.locator("summary").click()
