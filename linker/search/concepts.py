@@ -70,24 +70,23 @@ class Candidates:
         columns = at(self, _COLUMNS, places)
         return Candidates(np.array([0, len(columns["scores"])]), **columns)
 
-    def followed_by(self, other: Candidates) -> Candidates:
-        """Those of one query, and behind them the concepts of another list that this one lacks."""
-        behind = other.only(np.flatnonzero(~np.isin(other.concepts, self.concepts)))
-        return Candidates.joined([self, behind], np.arange(2)).only(slice(None))
-
-    def with_others(self, others: Candidates, rows: NDArray[np.int64]) -> Candidates:
-        """These candidates, and behind those of each query some of another list.
+    def followed_by(self, others: Candidates) -> Candidates:
+        """These candidates, and behind those of each query the concepts that it lacks of others.
 
         Args:
-            others: of the same queries.
-            rows: which of them are taken.
+            others: candidates of the same queries.
         """
-        query = np.concatenate([self.queries, others.queries[rows]])
+        own, more = self.queries, others.queries
+        size = np.int64(1 + max(self.concepts.max(initial=0), others.concepts.max(initial=0)))
+        is_new = ~np.isin(more * size + others.concepts, own * size + self.concepts)
+        query = np.concatenate([own, more[is_new]])
         order = np.argsort(query, kind="stable")
         columns: dict[str, Any] = {}
         for name in _COLUMNS:
-            own, behind = getattr(self, name), getattr(others, name)
-            columns[name] = None if own is None else np.concatenate([own, behind[rows]])[order]
+            first, behind = getattr(self, name), getattr(others, name)
+            columns[name] = (
+                None if first is None else np.concatenate([first, behind[is_new]])[order]
+            )
         counts = np.bincount(query, minlength=len(self.indptr) - 1)
         return Candidates(ends(counts), **columns, own=self.own)
 

@@ -88,9 +88,10 @@ class NameVectors:
             of_texts = {texts[place]: self.known.get(texts[place]) for place in places}
         if new := [text for text, vector in of_texts.items() if vector is None]:
             encoded = persistence.to_fp16(encode_names(self.encoder, new))
-            of_texts |= zip(new, encoded, strict=True)
+            made = dict(zip(new, map(np.copy, encoded), strict=True))  # no views of the batch
+            of_texts |= made
             with _KNOWN:
-                self.known.update(zip(new, encoded, strict=True))
+                self.known.update(made)
         for place in places:
             vectors[place] = of_texts[texts[place]]
         return vectors
@@ -233,11 +234,7 @@ class HybridGenerator(Generator):
         query, rows, scores = near.queries[kept], near.rows[kept], near.scores[kept]
         near = Hits.best(len(queries), len(self.table), query, rows, scores)
         others = by_concept(near, _OTHERS, self.table, self._id_rank, self._entry_rank)
-        size = np.int64(len(self._id_rank))
-        is_new = ~np.isin(
-            others.queries * size + others.concepts, found.queries * size + found.concepts
-        )
-        return found.with_others(self._scored(queries, others), np.flatnonzero(is_new))
+        return found.followed_by(self._scored(queries, others))
 
     def _scored(self, queries: Sequence[str], found: Candidates) -> Candidates:
         """Candidates of the second encoder with the scores of this generator."""
