@@ -28,6 +28,7 @@ from linker.text.short_forms import ShortForms, read, shipped
         ("DRA RAD xHTN HTN2", "DRA RAD xHTN HTN2"),  # whole words only
         ("HTN-like", "HTN-like"),
         ("Diabetic", "diabetes mellitus"),  # as a whole cell
+        ("diabetes", "diabetes mellitus"),
         ("Crohn’s", "Crohn disease"),
         ("diabetic foot; lupus nephritis", "diabetic foot; lupus nephritis"),
         ("", ""),
