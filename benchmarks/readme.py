@@ -26,4 +26,6 @@ if __name__ == "__main__":
     for command in COMMANDS:
         script, *options = shlex.split(command)
         print(f"python benchmarks/{command}", flush=True)
-        subprocess.run([sys.executable, results.ROOT / "benchmarks" / script, *options], check=True)
+        found = subprocess.run([sys.executable, results.ROOT / "benchmarks" / script, *options])
+        if found.returncode:
+            sys.exit(found.returncode)  # the script has said why
