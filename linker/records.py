@@ -321,6 +321,8 @@ class Part:
     # of a `nil` part: the best candidate, which was too unsure, or which a person rejected
     rejected: Candidate | None = None
     assertion: Assertion = "present"  # what the text says of it
+    # ids, one of which is right as often as was asked for; None: "none of these"; (): not asked
+    answers: tuple[str | None, ...] = ()
 
     @property
     def returned(self) -> tuple[Candidate, ...]:
@@ -349,6 +351,7 @@ class Part:
             "confidence": self.confidence,
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "rejected": self.rejected and self.rejected.to_dict(),
+            **({"set": list(self.answers)} if self.answers else {}),
         }
 
     def __str__(self) -> str:

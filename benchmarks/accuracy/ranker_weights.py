@@ -37,9 +37,11 @@ from benchmarks.lib.linkers import by_score, with_lent
 from benchmarks.lib.results import WORK
 from linker import Dictionary, Linker, LinkerOptions
 from linker.io import mentions as corpora
+from linker.io import persistence
 from linker.linking import ranker as rankers
 from linker.linking.options import changed, preset
 from linker.linking.ranker import Judged, Ranker
+from linker.linking.sets import Calibration
 from linker.records import Document, GoldGroup, Mention
 from linker.search.hybrid import NameVectors
 from linker.training import fit_ranker, pipeline, release
@@ -184,6 +186,27 @@ def without(corpus: str) -> Path:
     return folder
 
 
+def calibration(*corpora: str) -> Calibration:
+    """Of sets of answers, by the mentions of corpora, each scored by weights that do not know it."""
+    return fit_ranker.calibrated(
+        (
+            Ranker.load(without(corpus)),
+            fit_ranker.judged(
+                of_names(encoder), [*documents(corpus, "train"), *documents(corpus, "devel")]
+            ),
+        )
+        for corpus in corpora
+        for encoder in ("static", TWO)
+    )
+
+
+def calibrate(folder: Path, *corpora: str) -> None:
+    """Write the calibration by some corpora beside weights, which stay as they are."""
+    record = persistence.load_json(folder / "ranker.json")
+    record["calibration"] = calibration(*corpora).to_dict()
+    persistence.save_json(folder / "ranker.json", record)
+
+
 def starting_from(weights: Path) -> Any:
     """A context in which trainings start from these weights, in the place of those that ship."""
     return mock.patch.object(rankers, "SHIPPED", weights)
@@ -221,3 +244,6 @@ if __name__ == "__main__":
     for corpus in TITLES:
         shutil.rmtree(WORK / f"ranker-without-{corpus}", ignore_errors=True)
         without(corpus)
+    calibrate(rankers.SHIPPED, *TITLES)
+    for corpus in TITLES:
+        calibrate(without(corpus), *(other for other in TITLES if other != corpus))

@@ -39,6 +39,7 @@ _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mention
     mention_type=o.kind("Call the mentions found this type. [default: that of the training]"),
     **o.WITHIN,
     also=o.ALSO,
+    coverage=o.COVERAGE,
     device=o.DEVICE,
     decisions=o.DECISIONS,
     encoding=o.ENCODING,

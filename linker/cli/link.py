@@ -43,6 +43,7 @@ from linker.records import Mention, Prediction, Selection
     batch_size=o.number(1024, "Mentions linked together; 1 answers each line at once."),
     **o.WITHIN,
     also=o.ALSO,
+    coverage=o.COVERAGE,
     threshold=o.probability(
         "Return no concept with a lower confidence; 0: always return one. [default: 0.05, and "
         "none where that is more probable]"
@@ -180,9 +181,8 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
                 yield row, prediction
                 bar.update()
 
-    is_decided = decisions is not None
-    has = linking.lends(linker) or is_decided, is_decided, bool(settings.also)
-    common.write_table(table, options.output, *linked.written(counted(), *has))
+    layout = dataclasses.replace(settings.layout(False, linker, decisions), beside=True)
+    common.write_table(table, options.output, *linked.written(counted(), layout))
     common.say_outcomes("row", outcomes)
     common.say_long(long)
 

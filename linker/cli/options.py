@@ -219,6 +219,12 @@ WITHIN = {  # of a `Selection`
     "namespaces": commas("Answer with concepts of these id prefixes only, e.g. MESH,OMIM."),
 }
 ALSO = commas("Also give the ids of other vocabularies, by their prefixes, e.g. MONDO,OMIM.")
+COVERAGE = option(
+    "Also give sets of answers: the smallest that hold the right one with this probability; "
+    '"none" is one of the answers.',
+    "P",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+)
 INPUT_FORMAT = choice(("auto", *formats.MENTIONS), "Format of the mentions.")
 ANNOTATED_TYPE = kind("Keep mentions that are annotated with this type, e.g. Disease.")
 DECISIONS = option("Decisions that win over the model; see linker review.", "FILE")

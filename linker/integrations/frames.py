@@ -11,6 +11,7 @@ import narwhals as nw
 from linker.errors import LinkerError, shorten
 from linker.integrations import Model, linker_of
 from linker.io.files import MENTION_LIMIT
+from linker.io.outputs import Layout
 from linker.jobs import tables
 from linker.jobs.linking import lends
 from linker.linking.linker import Linker
@@ -64,8 +65,14 @@ def link_column(
         listed = shorten(", ".join(map(str, table.columns)), 300) or "none"
         raise LinkerError(f"the frame has no column {column!r}; it has: {listed}")
     linker = linker_of(model)
-    has = lends(linker), limits.get("decisions") is not None, bool(limits.get("also"))
-    dtypes: dict[str, Any] = dict.fromkeys(tables.columns(*has), nw.String)
+    layout = Layout(
+        sources=lends(linker) or limits.get("decisions") is not None,
+        decisions=limits.get("decisions") is not None,
+        also=bool(limits.get("also")),
+        sets=bool(limits.get("coverage")),
+        beside=True,
+    )
+    dtypes: dict[str, Any] = dict.fromkeys(tables.columns(layout), nw.String)
     dtypes["confidence"] = nw.Float64
     if limits.setdefault("k", 1) > 1:  # pandas has lists in columns of objects alone
         dtypes["candidates"] = None if table.implementation.is_pandas() else nw.List(nw.String)

@@ -23,6 +23,7 @@ class FileFormat:
     suffix: str = ""  # of files; empty: the name
     is_text: bool = True  # and a single file
     has_also: bool = True  # whether there is a place for the ids of other vocabularies
+    has_sets: bool = False  # and for sets of answers
 
 
 def _of(name: str, reader: str = "read", writes: bool = True) -> dict[str, Any]:
@@ -45,17 +46,22 @@ FORMATS = {
     "parquet": FileFormat(
         **(_of("jsonl", "read_parquet") | {"writer": "linker.io.tsv"}),
         sign=r"PAR1[\x00-\x08\x0e-\x1f]",
+        has_sets=True,
         is_text=False,
     ),
     "bioc": FileFormat(**_of("bioc"), sign=_BIOC, media_type="application/xml", has_also=False),
-    "jsonl": FileFormat(**_of("jsonl"), sign=r"\{", media_type="application/x-ndjson"),
+    "jsonl": FileFormat(
+        **_of("jsonl"), sign=r"\{", media_type="application/x-ndjson", has_sets=True
+    ),
     "concept": FileFormat(
         **_of("biosyn", "read_mentions", False), sign=r"[^|\n]*\|\|\d+\|\d+\|\|", is_text=False
     ),
     "pubtator": FileFormat(
         **_of("pubtator"), sign=r"[^|\t\n]+\|[ta]\|", media_type="text/plain", has_also=False
     ),
-    "tsv": FileFormat(**_of("tsv"), sign=_TSV, media_type="text/tab-separated-values"),
+    "tsv": FileFormat(
+        **_of("tsv"), sign=_TSV, media_type="text/tab-separated-values", has_sets=True
+    ),
     "txt": FileFormat(**_of("mentions", "read_list", False)),
     "sssom": FileFormat(
         **_of("sssom", ""),

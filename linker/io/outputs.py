@@ -27,6 +27,8 @@ Predicted = tuple[Document | None, Iterable[Prediction]]
 mentions. They are gone over once."""
 BREAKS = str.maketrans("\t\r\n\0", "    ")  # what cannot stand inside a column
 _BREAK = re.compile("[\t\r\n\0]")
+NONE = "none"
+"""What stands in a set of answers for "none of these"."""
 DECISION = "decision"
 """The source of concepts that a person chose or rejected."""
 
@@ -51,6 +53,7 @@ class Layout:
     decisions: bool = False  # whether decisions of people were applied, for which it has columns
     vocabulary: ObjectSource | None = None  # the dictionary, which files of mappings name
     also: bool = False  # whether ids of other vocabularies were asked for
+    sets: bool = False  # whether sets of answers were asked for
     beside: bool = False  # whether the columns stand beside the mentions of a user's table
 
     @property
@@ -150,6 +153,14 @@ def _also(cell: Cell) -> str | None:
     return "; ".join(f"{other.id} {other.predicate}" for other in others) or None
 
 
+def _set(cell: Cell) -> str | None:
+    return " ".join(answer or NONE for answer in cell.part.answers) or None
+
+
+def _set_size(cell: Cell) -> int | None:
+    return len(cell.part.answers) or None
+
+
 _REAL = "float64"
 FIELDS = (
     Field("mention", "as it was given", lambda cell: cell.prediction.mention.text),
@@ -171,6 +182,8 @@ FIELDS = (
     Field("time", "when last", _decided(2), "decisions", beside=10, is_of_mention=True),
     Field("decisions", "all, as JSON", _decided(3), "decisions", beside=11, is_of_mention=True),
     Field("also", "ids of other vocabularies", _also, "also", beside=12),
+    Field("set", "answers, one of which is right", _set, "sets", beside=13),
+    Field("set_size", "how many", _set_size, "sets", kind="int32", beside=14),
 )
 """All columns, in the order of tables with a row for each candidate."""
 BESIDE = sorted((field for field in FIELDS if field.beside), key=lambda field: field.beside)

@@ -141,29 +141,30 @@ def table(predictions: Sequence[Prediction]) -> tuple[list[str], list[tuple[Any,
         sources=any(_SOURCE.joined(prediction) for prediction in predictions),
         decisions=any(prediction.decisions for prediction in predictions),
         also=any(candidate.also for candidate in candidates),
+        sets=any(part.answers for prediction in predictions for part in prediction.parts),
     )
     fields = _shown(layout)
     rows = chain.from_iterable(cells_of(None, prediction) for prediction in predictions)
     return [field.name for field in fields], [_values(fields, *row) for row in rows]
 
 
-def write_parquet(items: Iterable[Predicted], file: BinaryIO, also: bool = False) -> int:
+def write_parquet(items: Iterable[Predicted], file: BinaryIO, layout: Layout) -> int:
     """Write a row for each candidate of each part of each mention, best first.
 
-    The columns are all of `outputs.FIELDS`, with null for what is empty in a tsv; `number` counts
+    The columns are those of `outputs.FIELDS`, with null for what is empty in a tsv; `number` counts
     the mentions from 1, so that those with equal texts can be told apart. Scores and confidences
     have all their digits.
 
     Args:
         items: documents with their predictions.
         file: where to write.
-        also: whether there is the column `also`.
+        layout: of what is written.
 
     Returns:
         The number of mentions.
     """
     pyarrow, parquet = pyarrow_for("--format parquet")
-    fields = _shown(Layout(True, True, True, None, also))
+    fields = _shown(layout)
     columns = [("number", "int64"), *((field.name, field.kind) for field in fields)]
     schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in columns])
     predictions = ((d, prediction) for d, of_item in items for prediction in of_item)

@@ -63,6 +63,7 @@ class LinkSettings:
     decisions: str | None = None  # a file of decisions, which win over the model
     finding: Finding | None = None  # None: mentions are marked, and none is found
     also: tuple[str, ...] = ()  # prefixes of vocabularies whose ids are added
+    coverage: float | None = None  # of sets of answers; None: there are none
     short_forms: str | None = None  # a list of them, which win over those of linker
 
     def load(self) -> Linker:
@@ -76,8 +77,9 @@ class LinkSettings:
             both = linker.short_forms.beside(short_forms.read(self.short_forms))
             linker = replace(linker, short_forms=both)
         linker.use("fp32", self.device)
-        linker.checked(Request("", threshold=self.threshold, also=self.also))
-        _check_form(self.form, bool(self.also))
+        limits = {name: getattr(self, name) for name in ("threshold", "also", "coverage")}
+        linker.checked(Request("", **limits))
+        _check_form(self.form, bool(self.also), bool(self.coverage))
         return linker.restricted(self.within)
 
     @property
@@ -88,7 +90,8 @@ class LinkSettings:
     def link(self, linker: Linker, decisions: Decided | None) -> Link:
         """What links items by these settings; `decisions`: those that win over the model."""
         asked: Any = {
-            name: getattr(self, name) for name in ("k", "threshold", "min_score", "also")
+            name: getattr(self, name)
+            for name in ("k", "threshold", "min_score", "also", "coverage")
         } | {"decisions": decisions}
         if finding := self.finding:
             by = finding.mentions_by
@@ -96,6 +99,11 @@ class LinkSettings:
             annotator = Annotator(linker, find, self.mention_type)
             return partial(annotator.annotate, **asked)
         return partial(linker.link_items, **asked, batch_size=self.batch_size, wanted=self.wanted)
+
+    def layout(self, documents: bool, linker: Linker, decisions: Decided | None) -> Layout:
+        """What is written beside the concepts; `documents`: whether the mentions are of some."""
+        asked = bool(self.also), bool(self.coverage)
+        return layout_of(self.form, documents, linker, decisions is not None, *asked)
 
     def of_chunks(
         self, documents: bool, linker: Linker | None = None
@@ -110,7 +118,7 @@ class LinkSettings:
         gc.set_threshold(_OBJECTS)
         decisions = Decided.of_file(self.decisions, linker)
         link = self.link(linker, decisions)
-        layout = layout_of(self.form, documents, linker, decisions is not None, bool(self.also))
+        layout = self.layout(documents, linker, decisions)
         return partial(_written, link, outputs.writer_of(self.form), layout, {})
 
 
@@ -167,7 +175,12 @@ def _written(
 
 
 def layout_of(
-    form: str, documents: bool, linker: Linker, decisions: bool, also: bool = False
+    form: str,
+    documents: bool,
+    linker: Linker,
+    decisions: bool,
+    also: bool = False,
+    sets: bool = False,
 ) -> Layout:
     """What a file of a format has beside the concepts, given what they were linked by.
 
@@ -177,16 +190,21 @@ def layout_of(
         linker: what they were linked by.
         decisions: whether decisions of people were applied.
         also: whether ids of other vocabularies were asked for.
+        sets: whether sets of answers were asked for.
 
     Raises:
         LinkerError: they were, and the format has no place for them.
     """
-    _check_form(form, also)
+    _check_form(form, also, sets)
     vocabulary = linker.dictionary.vocabulary if form in ("sssom", "conceptmap") else None
-    return Layout(documents, decisions or lends(linker), decisions, vocabulary, also)
+    return Layout(documents, decisions or lends(linker), decisions, vocabulary, also, sets)
 
 
-def _check_form(form: str, also: bool) -> None:
+def _check_form(form: str, also: bool, sets: bool) -> None:
+    if sets and form in FORMATS and not FORMATS[form].has_sets:
+        raise LinkerError(
+            f"the format {form} has no place for sets of answers (--coverage); write tsv or jsonl"
+        )
     if also and form in FORMATS and not FORMATS[form].has_also:
         raise LinkerError(
             f"the format {form} has no place for the ids of other vocabularies (--also); "
@@ -286,7 +304,7 @@ def _link_file(
     on_error: OnError,
 ) -> int:
     """Link a file of a job; returned is the number of its mentions."""
-    kind, also = settings.input_format, bool(settings.also)
+    kind = settings.input_format
     if kind == "auto":
         kind = readers.detect(file.path)
         readers.check_list(file.path, kind)
@@ -301,10 +319,11 @@ def _link_file(
         from linker.io import tsv
 
         with files.write_binary_aside(file.output) as raw:
-            count = tsv.write_parquet(linked, raw, also)
+            layout = replace(settings.layout(True, linker, decisions), sources=True, decisions=True)
+            count = tsv.write_parquet(linked, raw, layout)
             file.check()
         return count
-    layout = layout_of(settings.form, has_documents(kind), linker, decisions is not None, also)
+    layout = settings.layout(has_documents(kind), linker, decisions)
     with files.write_aside(file.output) as text:
         count = outputs.write(settings.form, linked, text, layout)
         file.check()

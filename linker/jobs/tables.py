@@ -43,28 +43,22 @@ def predicted(
 
 
 def written(
-    rows: Iterable[tuple[TableRow, Prediction | None]],
-    sources: bool,
-    decisions: bool,
-    also: bool = False,
+    rows: Iterable[tuple[TableRow, Prediction | None]], layout: Layout
 ) -> tuple[Sequence[str], Added]:
     """The columns that are added to a table, and the cells of each row.
 
     Args:
         rows: with their predictions.
-        sources: whether other vocabularies lent names, or people decided.
-        decisions: whether decisions of people were applied.
-        also: whether ids of other vocabularies were asked for.
+        layout: of what stands `beside` mentions.
     """
-    names = columns(sources, decisions, also)
+    names = columns(layout)
     kept = [name in names for name in COLUMNS]
     added = ((row, [*itertools.compress(cells(prediction), kept)]) for row, prediction in rows)
     return names, added
 
 
-def columns(sources: bool, decisions: bool, also: bool = False) -> Sequence[str]:
-    """The columns that are added to a table; for the arguments see `written`."""
-    layout = Layout(sources=sources or decisions, decisions=decisions, also=also, beside=True)
+def columns(layout: Layout) -> Sequence[str]:
+    """The columns that are added to a table; see `written`."""
     return [field.name for field in BESIDE if field.is_shown(layout)]
 
 

@@ -201,6 +201,8 @@ class Decided:
         others = tuple(c for c in candidates if c.concept_id not in ruling.rejected | {identifier})
         if not ruling.is_in_bulk:
             others = tuple(replace(c, confidence=c.confidence and 0.0) for c in others)
+        if part.answers and not ruling.is_in_bulk:
+            part = replace(part, answers=(identifier or None,))
         if not identifier:
             return replace(part, candidates=others, nil=True, rejected=None)
         dictionary = self._linker.dictionary
@@ -240,6 +242,8 @@ def _reduced(part: Part, ids: frozenset[str], needed: float) -> Part:
     """The part without some candidates; nil where the first one of those left is too unsure."""
     candidates = _candidates_of(part)
     kept = tuple(c for c in candidates if c.concept_id not in ids)
+    answers = tuple(answer for answer in part.answers if answer not in ids)
+    part = replace(part, answers=answers or (None,) * bool(part.answers))
     if kept == candidates:
         return part
     is_answered = kept[:1] == candidates[:1]  # whether the model's own answer stands

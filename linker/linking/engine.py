@@ -22,6 +22,7 @@ from linker.errors import check_wanted
 from linker.linking.matches import Matches
 from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score
 from linker.linking.requests import Answer, Request, with_candidates
+from linker.linking.sets import answers_of
 from linker.records import Candidate, Mention, Part, Prediction, Reading
 from linker.search.concepts import Candidates
 from linker.search.respelling import Respelling
@@ -273,9 +274,22 @@ class Engine:
                     Candidate(identifier, name, matched, score, sparse, dense, lender, sure)
                 )
             said = stronger(part.assertion, answer.assertion)
-            of_part = Part(part.text, part.expanded, spans, tuple(candidates), assertion=said)
+            answers = self._answers(answer, ranking, lookup)
+            of_part = Part(
+                part.text, part.expanded, spans, tuple(candidates), assertion=said, answers=answers
+            )
             parts.append(_answered(answer.request, of_part, is_none))
         return tuple(parts)
+
+    def _answers(self, answer: Answer, ranking: Ranking, lookup: int) -> tuple[str | None, ...]:
+        """The answers for a text, one of which is right as often as is asked for; or ()."""
+        coverage = answer.request.coverage
+        if coverage is None or self.ranker is None:
+            return ()
+        least = self.ranker.calibration.least(int(ranking.groups[answer.place]), coverage)
+        rows = ranking.rows(lookup)
+        ids = [self.dictionary.ids[row] for row in ranking.batch.found.concepts[rows].tolist()]
+        return answers_of(ids, ranking.confidence[rows], least)
 
     def doubt(
         self, part: PartWording, ranking: Ranking, lookup: int, answer: Answer

@@ -304,6 +304,11 @@ class Linker:
                 "the linker gives no confidence, so that there is no threshold on it; "
                 "limit the raw score (--min-score)"
             )
+        if request.coverage and not (self.ranker and self.ranker.calibration.groups):
+            raise LinkerError(
+                "nothing calibrates sets of answers of this model (--coverage): its candidates are "
+                "ordered by score, or an earlier release trained it; train it again"
+            )
         if request.also:
             self.dictionary.check_also(request.also)
         return request

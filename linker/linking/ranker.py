@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from linker.errors import LinkerError, of_package
 from linker.io import persistence
 from linker.linking.matches import COLUMNS, largest
+from linker.linking.sets import Calibration
 from linker.search.concepts import ends, ranges
+from linker.search.index import Integers
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -97,6 +99,7 @@ class Judged:
     """Match lists, and which of their candidates are right."""
 
     lists: MatchLists
+    concepts: Integers  # (rows,) of each candidate, in the dictionary that it was found in
     right: NDArray[np.bool_]  # (rows,) whether each candidate is right for its text
     is_known: NDArray[np.bool_]  # (mentions,) whether the dictionary has a concept that is right
     weight: Floats  # (mentions,) how much each mention counts
@@ -104,7 +107,8 @@ class Judged:
     def only(self, mentions: Rows) -> Judged:
         """Some of the mentions, given their numbers."""
         lists, rows = self.lists.only(mentions)
-        return Judged(lists, self.right[rows], self.is_known[mentions], self.weight[mentions])
+        known, weight = self.is_known[mentions], self.weight[mentions]
+        return Judged(lists, self.concepts[rows], self.right[rows], known, weight)
 
     def weighted(self, weight: float) -> Judged:
         """The same lists, of which each mention counts as much."""
@@ -127,6 +131,7 @@ class Judged:
                 np.concatenate([of_one.inputs for of_one in lists]),
                 np.concatenate([of_one.nil_evidence for of_one in lists]),
             ),
+            np.concatenate([part.concepts for part in parts]),
             np.concatenate([part.right for part in parts]),
             np.concatenate([part.is_known for part in parts]),
             np.concatenate([part.weight for part in parts]),
@@ -163,12 +168,14 @@ class Ranker:
         scale: (inputs,) and what they are divided by then.
         weights: of the networks.
         provenance: what it was fitted to.
+        calibration: by which sets of answers are made; empty where nothing calibrates them.
     """
 
     centre: Floats
     scale: Floats
     weights: Weights
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    calibration: Calibration = field(default_factory=Calibration)
 
     def scaled(self, inputs: Floats) -> Floats:
         """What the network of candidates reads, given `MatchLists.inputs`."""
@@ -223,6 +230,7 @@ class Ranker:
         record = {
             "columns": list(COLUMNS),
             "provenance": dict(self.provenance),
+            "calibration": self.calibration.to_dict(),
         }
         persistence.save_json(folder / "ranker.json", record)
 
@@ -241,7 +249,9 @@ class Ranker:
                 "release; train again"
             )
         arrays = dict(persistence.load_arrays(folder))
-        ranker = cls(arrays.pop("centre"), arrays.pop("scale"), arrays, record["provenance"])
+        calibration = Calibration.from_dict(record.get("calibration", {}))
+        centre, scale = arrays.pop("centre"), arrays.pop("scale")
+        ranker = cls(centre, scale, arrays, record["provenance"], calibration)
         size = 2 * len(COLUMNS)
         shapes = _shapes(size, len(arrays["v"]), len(arrays["v_none"]))
         given = arrays | {"centre": ranker.centre, "scale": ranker.scale}

@@ -9,15 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linker.linking import sets
 from linker.linking.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
 from linker.linking.ranker import MatchLists, Probabilities, Rows, owners
 from linker.linking.requests import Answer
-from linker.search.concepts import Candidates, Generator, ends, looked_up, ranges
+from linker.search.concepts import (
+    Candidates,
+    Generator,
+    ends,
+    looked_up,
+    ranges,
+)
+from linker.search.index import Integers
 from linker.text.readings import Wording
 
 DEPTH = 10  # candidates of each text that the ranker sees
@@ -158,6 +166,11 @@ class Ranking:
     deeper: Mapping[str, Candidates] = field(default_factory=dict)
     in_full: Mapping[int, set[int]] = field(default_factory=dict)
 
+    @cached_property
+    def groups(self) -> Rows:
+        """The group of each mention, (mentions,), by which sets of answers are calibrated."""
+        return sets.groups(self.batch.lists)
+
     def readings_of(self, answer: Answer) -> range:
         """The numbers of the readings of a mention."""
         return range(*self.batch.lists.readings[answer.place : answer.place + 2].tolist())
@@ -232,9 +245,22 @@ def _cells(found: Candidates, confidence: NDArray[Any] | None, order: Rows) -> l
     return list(zip(concepts, entries, *numbers, strict=True))
 
 
+class Order(NamedTuple):
+    """What `Ranking` says of them."""
+
+    order: Rows
+    confidence: NDArray[np.float64]
+    readings: NDArray[np.float64]
+    best: Rows
+
+
 def by_probability(batch: DescribedBatch, probabilities: Probabilities) -> Ranking:
     """Put the candidates in order, and choose the reading of each mention."""
-    lists = batch.lists
+    return Ranking(batch, *ordered(batch.lists, batch.found.concepts, probabilities), probabilities)
+
+
+def ordered(lists: MatchLists, concepts: Integers, probabilities: Probabilities) -> Order:
+    """The order of the candidates of lists, whose concepts are given, (rows,)."""
     sizes, parts = np.diff(lists.rows), np.diff(lists.lookups)
     lookup, mention = owners(lists.rows), owners(lists.readings)
     reading = owners(lists.lookups)[lookup]
@@ -242,8 +268,8 @@ def by_probability(batch: DescribedBatch, probabilities: Probabilities) -> Ranki
     joint = probabilities.readings[reading] ** (1 / np.maximum(1, parts[reading]))
     joint *= probabilities.rows
     confidence = joint.copy()
-    size = np.int64(batch.found.concepts.max(initial=0)) + 1
-    keys = mention[reading[single]] * size + batch.found.concepts[single]
+    size = np.int64(concepts.max(initial=0)) + 1
+    keys = mention[reading[single]] * size + concepts[single]
     _, place = np.unique(keys, return_inverse=True)
     confidence[single] = np.bincount(place, joint[single])[place] if len(place) else 0
     order = np.lexsort((np.arange(len(lookup)), -confidence, lookup))
@@ -254,7 +280,7 @@ def by_probability(batch: DescribedBatch, probabilities: Probabilities) -> Ranki
     own[is_filled] = joint[first]
     of_reading, own = (np.multiply.reduceat(v, lists.lookups[:-1]) for v in (of_lookup, own))
     choice = np.lexsort((np.arange(len(parts)), -own, -of_reading, mention))
-    return Ranking(batch, order, confidence, of_reading, choice[lists.readings[:-1]], probabilities)
+    return Order(order, confidence, of_reading, choice[lists.readings[:-1]])
 
 
 def by_score(batch: DescribedBatch) -> Ranking:

@@ -112,6 +112,7 @@ class Limits(TypedDict, total=False):
     within: Selection | None
     decisions: Decided | None
     also: Sequence[str]
+    coverage: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,8 @@ class Request:
         also: prefixes of other vocabularies, whose ids candidates have in `also`; see
             `Dictionary.also`.
         found: the mentions of the item that were found in its text.
+        coverage: how often the set of answers that each part is given shall hold the right one, as
+            in `Part.answers`; None: parts have no sets.
 
     Raises:
         LinkerError: k is below 1, or a limit is no number, or out of its range.
@@ -144,6 +147,7 @@ class Request:
     decisions: Decided | None = None
     also: Sequence[str] = ()
     found: Found | None = None
+    coverage: float | None = None
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -152,6 +156,11 @@ class Request:
             raise LinkerError(
                 f"the threshold is {self.threshold}; expected: a confidence from 0 to 1 "
                 "(a raw score is given by min_score)"
+            )
+        if self.coverage is not None and not 0 < self.coverage < 1:
+            raise LinkerError(
+                f"the coverage is {self.coverage}; expected: a share between 0 and 1, such as 0.95 "
+                "(a set that is always right would hold every concept)"
             )
         if not isinstance(self.within, Selection | None):
             raise LinkerError(

@@ -16,9 +16,11 @@ from linker import matching
 from linker.dictionary import Dictionary
 from linker.io.mentions import flatten
 from linker.linking import ranker as rankers
+from linker.linking import sets
 from linker.linking.linker import Linker
 from linker.linking.ranker import Judged, Ranker
-from linker.linking.ranking import DescribedBatch
+from linker.linking.ranking import DescribedBatch, ordered
+from linker.linking.sets import Calibration
 from linker.records import Document, Mention
 from linker.search.hybrid import HybridGenerator
 from linker.text.composites import IsName
@@ -59,7 +61,8 @@ def judged(linker: Linker, items: Items) -> Judged:
         kept = np.flatnonzero([mention.gold is not None for mention in mentions])
         right, known = _judged(linker, mentions, batch)
         weight = np.ones(len(mentions), np.float32)
-        parts.append(Judged(batch.lists, right, known, weight).only(kept))
+        of_all = Judged(batch.lists, batch.found.concepts, right, known, weight)
+        parts.append(of_all.only(kept))
     return Judged.joined([part for part in parts if len(part.weight)])
 
 
@@ -146,22 +149,48 @@ def fitted(
     """
     start, seed = linker.ranker or Ranker.shipped(), linker.options.training.seed
     linker = linker.with_ranker(start)
-    parts, facts = list[Judged](), list[str]()
+    parts, noise, facts = list[Judged](), list[Judged](), list[str]()
     if (count := _annotated(mentions)) >= FEWEST:
         reader = linker
         if linker.best_epoch and isinstance(linker.generator, HybridGenerator):
             reader = dataclasses.replace(linker, generator=linker.generator.sparse)
         facts.append(f"{count:,} annotated mentions, in {_FOLDS} folds")
         parts.append(folds(reader, dictionary, mentions, seed))
-        parts += noise_lists(with_dictionary(reader, dictionary), mentions, seed)
+        noise = [*noise_lists(with_dictionary(reader, dictionary), mentions, seed)]
     if (count := _annotated(dev)) >= FEWEST:
         facts.append(f"{count:,} development mentions")
         parts.append(judged(linker, dev))
     if parts:
-        ranker = rankers.fit(Judged.joined(parts), seed, start)
-        start = dataclasses.replace(ranker, provenance={"fitted_to": " and ".join(facts)})
+        asked = Judged.joined(parts)
+        ranker = rankers.fit(Judged.joined([asked, *noise]), seed, start)
+        calibration = in_halves(asked, seed, start).before(start.calibration)
+        start = dataclasses.replace(
+            ranker, provenance={"fitted_to": " and ".join(facts)}, calibration=calibration
+        )
     say(f"ranker: {start.described}")
     return start
+
+
+def in_halves(asked: Judged, seed: int, start: Ranker) -> Calibration:
+    """The calibration by lists, half of which are scored by a ranker that is fitted to the others.
+
+    Args:
+        asked: the lists of annotated mentions, those of a document one behind another.
+        seed, start: as for `linker.linking.ranker.fit`.
+    """
+    halves = np.array_split(np.arange(len(asked.weight)), 2)
+    parts = [asked.only(half) for half in halves]
+    rankers_of = [rankers.fit(part, seed, start) for part in reversed(parts)]
+    return calibrated(zip(rankers_of, parts, strict=True))
+
+
+def calibrated(scored: Iterable[tuple[Ranker, Judged]]) -> Calibration:
+    """The calibration by lists of mentions that a ranker has not learnt."""
+    columns = []
+    for ranker, judged in scored:
+        order = ordered(judged.lists, judged.concepts, ranker.probabilities(judged.lists))
+        columns.append((sets.groups(judged.lists), *sets.probabilities(judged, order)))
+    return Calibration.of(*map(np.concatenate, zip(*columns, strict=True)))
 
 
 def _annotated(mentions: Items) -> int:

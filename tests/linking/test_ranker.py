@@ -65,7 +65,7 @@ def judged(mentions: int = 300, seed: int = 0) -> Judged:
             known[place] |= is_right and all(reading)
     lists.values[:, PLACE["of_mention"]] = np.where(right, 1, -1)
     lists.nil_evidence[:] = random.random(mentions)
-    return Judged(lists, right, known, np.ones(mentions, np.float32))
+    return Judged(lists, np.arange(len(right)), right, known, np.ones(mentions, np.float32))
 
 
 def slow_softmax(scores: list[float], slots: list[list[float]], layout: Layout) -> Probabilities:

@@ -88,7 +88,8 @@ class Exporter:
         self._remarks = remarks_of(connection, project.id)
         self._sources = rows.sources(connection, project.id)
         self._has_documents = project.kind == "documents"
-        names = [*linked_tables.columns(sources=True, decisions=True), "predicate", *_REMARKS]
+        layout = outputs.Layout(sources=True, decisions=True, beside=True)
+        names = [*linked_tables.columns(layout), "predicate", *_REMARKS]
         self._width = len(names)
         self._columns = [f"{n}{exchange.FILL_IN}" if n in _FILLED_IN else n for n in names]
 

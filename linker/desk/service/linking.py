@@ -21,6 +21,7 @@ from linker.desk.service.schemas import (
     ExplainBody,
     Format,
     LinkBody,
+    Options,
     to_documents,
 )
 from linker.desk.service.state import Asked, Service, aside
@@ -64,7 +65,7 @@ async def link(
     asked = body.mentions or body.documents or ()
     requests = await aside(asked, lambda: body.requests(body.items(service.limits)))
     linked = await service.answer(model, requests)
-    return await _respond(service, linked, form, model.linker, bool(body.also))
+    return await _respond(service, linked, form, model.linker, body)
 
 
 @routes.post("/annotate", tags=["linking"], responses={200: _PREDICTIONS})
@@ -77,11 +78,11 @@ async def annotate(
     model, limits, asked = service.model, service.limits, body.documents
     requests = await aside(asked, lambda: body.requests(to_documents(asked, limits)))
     linked = await service.annotate(model, requests)
-    return await _respond(service, linked, form, model.linker, bool(body.also))
+    return await _respond(service, linked, form, model.linker, body)
 
 
 async def _respond(
-    service: Service, linked: list[Linked], form: Format, linker: Linker, also: bool
+    service: Service, linked: list[Linked], form: Format, linker: Linker, body: Options
 ) -> Response:
     """Predictions as a response."""
 
@@ -91,7 +92,8 @@ async def _respond(
             texts = (json.dumps(prediction.to_dict()) for prediction in predictions)
             return f'{{"predictions": [{", ".join(texts)}]}}'
         file, has_documents = io.StringIO(), any(document for document, _ in linked)
-        layout = layout_of(form, has_documents, linker, service.store is not None, also)
+        asked = bool(body.also), bool(body.coverage)
+        layout = layout_of(form, has_documents, linker, service.store is not None, *asked)
         outputs.write(form, linked, file, layout)
         return file.getvalue()
 

@@ -54,6 +54,9 @@ class Options(Body):
     types: Ids = Field([], description="Answer with concepts of these semantic types.")
     namespaces: Ids = Field([], description="Answer with ids of these prefixes.")
     also: Ids = Field([], description="Also give the ids of the vocabularies of these prefixes.")
+    coverage: float | None = Field(
+        None, gt=0, lt=1, description="Also give sets that hold the right answer with this share."
+    )
 
     @property
     def within(self) -> Selection | None:
@@ -64,7 +67,8 @@ class Options(Body):
     def requests(self, items: Iterable[Item]) -> list[Request]:
         """Requests to a linker for items."""
         limits = self.k, self.threshold, self.min_score, self.within
-        return [Request(item, *limits, also=tuple(self.also)) for item in items]
+        more: Any = {"also": tuple(self.also), "coverage": self.coverage}
+        return [Request(item, *limits, **more) for item in items]
 
 
 class LooseMention(Body):

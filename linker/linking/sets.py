@@ -1,0 +1,171 @@
+"""Sets of answers that hold the right one with a probability that is asked for.
+
+Split conformal prediction (Vovk et al. 2005) with the probability of the right answer as the score,
+which gives the smallest sets on average (Sadinle et al. 2019). "None of these" is one of the
+answers: it is right where none of the candidates is, and has the probability that they leave. Each
+group of mentions is calibrated by itself, so that the promise holds in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker.linking.matches import PLACE, largest
+
+if TYPE_CHECKING:
+    from linker.linking.ranker import Judged, MatchLists, Rows
+    from linker.linking.ranking import Order
+
+GROUPS = ("name", "short form", "other")
+"""A mention that is letter by letter a name, one short word in capitals, or neither."""
+ENOUGH = 100  # mentions of a group by which it is calibrated alone, without those that ship
+_KEPT = 1000  # probabilities of a group that are kept, as quantiles where it has more
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The mentions of a group that calibrate its sets.
+
+    Attributes:
+        probabilities: of what was right for each, in ascending order.
+        found: the share for which a candidate was right.
+    """
+
+    probabilities: tuple[float, ...]
+    found: float
+
+    @classmethod
+    def of(cls, probabilities: NDArray[Any], found: NDArray[np.bool_]) -> Group:
+        """The group of some mentions; of many, quantiles of their probabilities are kept."""
+        values = np.sort(probabilities)
+        if len(values) > _KEPT:
+            values = values[(np.arange(_KEPT) * len(values)) // _KEPT]
+        return cls(tuple(values.round(5).tolist()), round(float(found.mean()), 4))
+
+    def least(self, coverage: float) -> float:
+        """The probability that an answer of a set has; 0, so that all are in it, of too few."""
+        place = int((1 - coverage) * (len(self.probabilities) + 1) + 1e-9)
+        return self.probabilities[place - 1] if place else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What sets are made by: annotated mentions that the ranker has not learnt, by their groups."""
+
+    groups: Mapping[str, Group] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, group: Rows, probability: NDArray[np.float64], found: NDArray[np.bool_]
+    ) -> Calibration:
+        """The calibration by some mentions, all (mentions,); see `groups` and `probabilities`."""
+        return cls(
+            {
+                name: Group.of(probability[group == number], found[group == number])
+                for number, name in enumerate(GROUPS)
+                if (group == number).any()
+            }
+        )
+
+    def before(self, others: Calibration) -> Calibration:
+        """These groups; one of few mentions has those of the other calibration beside its own."""
+        groups = dict(others.groups)
+        for name, own in self.groups.items():
+            count = len(own.probabilities)
+            if count < ENOUGH and name in groups:
+                more = groups[name]
+                every = sorted((*own.probabilities, *more.probabilities))
+                share = count / len(every)
+                own = Group(tuple(every), round(share * own.found + (1 - share) * more.found, 4))
+            groups[name] = own
+        return Calibration(groups)
+
+    def least(self, group: int, coverage: float) -> float:
+        """The probability that an answer in a set of a mention of this group has."""
+        name = GROUPS[group]
+        return self.groups[name].least(coverage) if name in self.groups else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """An object that `json` can write."""
+        return {
+            name: {"probabilities": list(group.probabilities), "found": group.found}
+            for name, group in self.groups.items()
+        }
+
+    @classmethod
+    def from_dict(cls, record: Any) -> Calibration:
+        """What `to_dict` wrote.
+
+        Raises:
+            ValueError, LookupError, TypeError: it is something else.
+        """
+        groups = {}
+        for name, group in record.items():
+            values = np.array(group["probabilities"], np.float64)
+            is_sorted = values.ndim == 1 and (np.diff(values) >= 0).all()
+            if name not in GROUPS or not is_sorted or not np.isin(values // 1, (0, 1)).all():
+                raise ValueError("the calibration of the ranker is none")
+            groups[name] = Group(tuple(values.tolist()), float(group["found"]))
+        return cls(groups)
+
+
+def groups(lists: MatchLists) -> Rows:
+    """The group of each mention, (mentions,), by its most usual reading: a place in `GROUPS`."""
+    columns = lists.values[:, [PLACE["same_letters"], PLACE["short_form"]]]
+    of_texts = largest(columns, lists.rows) > 0
+    usual, starts = lists.readings[:-1], lists.lookups[:-1]
+    is_name = np.logical_and.reduceat(of_texts[:, 0], starts)[usual]
+    is_short = np.logical_or.reduceat(of_texts[:, 1], starts)[usual]
+    return np.select([is_short, is_name], [1, 0], 2)
+
+
+def probabilities(judged: Judged, order: Order) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """How probable the model finds what is right for each mention, and whether it is a candidate.
+
+    Args:
+        judged: their lists.
+        order: of these.
+
+    Returns:
+        (mentions,) the smallest probability over the parts of the reading that won, of a right
+        candidate, or of "none of these"; and (mentions,) whether all parts have a right candidate.
+    """
+    lists, shares, found = judged.lists, list[float](), list[bool]()
+    for reading in order.best.tolist():
+        of_parts, are_found = list[float](), list[bool]()
+        for lookup in range(*lists.lookups[reading : reading + 2].tolist()):
+            rows = slice(*lists.rows[lookup : lookup + 2].tolist())
+            confidence, is_right = order.confidence[rows], judged.right[rows]
+            are_found.append(bool(is_right.any()))
+            of_parts.append(confidence[is_right].max() if is_right.any() else rest(confidence))
+        shares.append(min(of_parts))
+        found.append(all(are_found))
+    return np.array(shares), np.array(found, bool)
+
+
+def rest(confidence: NDArray[np.float64]) -> float:
+    """The probability of "none of these"."""
+    return max(0.0, 1 - float(confidence.sum()))
+
+
+def answers_of(
+    ids: Sequence[str], confidence: NDArray[np.float64], least: float
+) -> tuple[str | None, ...]:
+    """The answers of a part that are as probable as `least`, the most probable first; one at least.
+
+    Args:
+        ids: of its candidates.
+        confidence: of these, (candidates,).
+        least: see `Calibration.least`.
+
+    Returns:
+        Ids; None stands for "none of these".
+    """
+    every = [*zip(confidence.tolist(), ids, strict=True), (rest(confidence), None)]
+    every.sort(key=lambda of_one: -of_one[0])
+    return tuple(answer for share, answer in every if share >= min(least, every[0][0]))
