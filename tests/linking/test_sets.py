@@ -1,0 +1,244 @@
+"""Sets of answers: how they are calibrated, what is in them, what decisions make of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linker import Decision, Dictionary, Linker, LinkerError, Mention, Predictions
+from linker.evaluation import sets as measured
+from linker.linking import sets
+from linker.linking.decided import Decided
+from linker.linking.matches import COLUMNS, PLACE
+from linker.linking.ranker import Judged, MatchLists, Ranker
+from linker.linking.ranking import Order
+from linker.linking.sets import Calibration, Group
+from linker.records import GoldGroup
+from linker.training.pipeline import train
+
+
+def group(*probabilities: float) -> Group:
+    return Group(probabilities, 1.0)
+
+
+TENTHS = [place / 10 for place in range(1, 10)]
+
+
+@pytest.mark.parametrize(
+    ("coverage", "least"),
+    [
+        (0.8, 0.2),  # 2 of 10 may be below
+        (0.9, 0.1),
+        (0.75, 0.2),  # 2.5 of 10
+        (0.95, 0.0),  # half of one: nine mentions are too few
+    ],
+)
+def test_the_least_probability_of_nine_mentions(coverage: float, least: float) -> None:
+    assert group(*TENTHS).least(coverage) == least
+
+
+@given(
+    st.lists(st.integers(0, 50).map(lambda n: n / 50), min_size=2, max_size=40),
+    st.sampled_from([0.5, 0.8, 0.9, 0.95]),
+)
+def test_each_of_some_mentions_is_covered_as_often_as_promised(
+    values: list[float], coverage: float
+) -> None:
+    """Where the others calibrate it; this is the proof of the promise."""
+    covered = 0
+    for place, value in enumerate(values):
+        others = np.array(values[:place] + values[place + 1 :])
+        covered += value >= Group.of(others, np.ones(len(others), bool)).least(coverage)
+    assert covered >= coverage * len(values) - 1e-9
+
+
+def test_quantiles_of_many_mentions_are_no_higher_than_all_of_them() -> None:
+    values = np.random.default_rng(0).random(4321).round(5)
+    every, kept = np.sort(values), Group.of(values, values > 0.25)
+    assert len(kept.probabilities) == 1000
+    assert kept.found == pytest.approx(np.mean(values > 0.25), abs=1e-4)
+    for coverage in (0.5, 0.8, 0.9, 0.95, 0.99):
+        exact = every[int((1 - coverage) * 4322) - 1]
+        assert exact - 0.003 < kept.least(coverage) <= exact
+
+
+def test_a_group_of_few_mentions_has_those_of_the_other_calibration_beside_its_own() -> None:
+    many, few = group(*[0.5] * 100), Group((0.2, 0.4), 0.5)
+    both = Calibration({"name": many, "other": few}).before(
+        Calibration({"name": few, "other": Group((0.1, 0.3, 0.6), 1.0), "short form": few})
+    )
+    assert both.groups == {
+        "name": many,
+        "other": Group((0.1, 0.2, 0.3, 0.4, 0.6), 0.8),
+        "short form": few,
+    }
+    assert both.least(2, 0.5) == 0.3
+    assert Calibration().least(2, 0.5) == 0.0  # all answers
+
+
+def test_what_is_in_a_set() -> None:
+    def answers(*confidence: float, least: float) -> tuple[str | None, ...]:
+        return sets.answers_of(["A", "B", "C"][: len(confidence)], np.array(confidence), least)
+
+    assert answers(0.5, 0.25, 0.125, least=0.25) == ("A", "B")
+    assert answers(0.5, 0.25, 0.125, least=0.125) == ("A", "B", "C", None)  # 0.125 is left
+    assert answers(0.3, 0.1, least=0.3) == (None, "A")
+    assert answers(0.3, 0.1, least=0.9) == (None,)  # one at least
+    assert answers(0.7, 0.1, least=0.9) == ("A",)
+    assert answers(least=0.5) == (None,)  # no candidate
+
+
+# ---------------------------------------------------------------------------- of match lists
+
+
+def lists_of(*mentions: list[list[tuple[float, float]]]) -> MatchLists:
+    """Mentions of one reading each: for each text its candidates, same letters and short form."""
+    texts = [text for mention in mentions for text in mention]
+    inputs = np.zeros((sum(map(len, texts)), 2 * len(COLUMNS)), np.float32)
+    rows = [row for text in texts for row in text]
+    if rows:
+        inputs[:, [PLACE["same_letters"], PLACE["short_form"]]] = rows
+    sizes = [[1] * len(mentions), [len(m) for m in mentions], [len(text) for text in texts]]
+    ends = [np.array([0, *itertools.accumulate(of)], np.int64) for of in sizes]
+    return MatchLists(*ends, inputs, np.zeros(len(mentions), np.float32))
+
+
+def test_groups() -> None:
+    lists = lists_of(
+        [[(0, 0), (1, 0)]],  # the second candidate is the name
+        [[(1, 1)]],
+        [[(0, 0)]],
+        [[(1, 0)], [(0, 0)]],  # only the first of two parts is a name
+        [[(1, 0)], [(1, 0)]],
+        [[]],  # no candidate
+    )
+    names = [sets.GROUPS[number] for number in sets.groups(lists)]
+    assert names == ["name", "short form", "other", "other", "name", "other"]
+
+
+def test_the_probability_of_what_is_right() -> None:
+    lists = lists_of([[(0, 0)] * 2], [[(0, 0)] * 2], [[(0, 0)], [(0, 0)] * 2], [[]])
+    right = np.array([False, True, False, False, True, True, False])
+    judged = Judged(lists, np.arange(7), right, np.ones(4, bool), np.ones(4, np.float32))
+    confidence = np.array([0.7, 0.2, 0.5, 0.3, 0.9, 0.6, 0.1])
+    order = Order(np.arange(7), confidence, np.ones(4), np.arange(4))
+    found = sets.probabilities(judged, order)
+    assert found[0].tolist() == pytest.approx([0.2, 0.2, 0.6, 1.0])  # none: 1 - 0.5 - 0.3
+    assert found[1].tolist() == [True, False, True, False]
+
+
+# ---------------------------------------------------------------------------- files
+
+
+def test_a_calibration_is_saved_with_the_ranker(tmp_path: Path) -> None:
+    calibration = Calibration({"name": Group((0.25, 0.5), 0.5), "other": group(*TENTHS)})
+    ranker = dataclasses.replace(Ranker.shipped(), calibration=calibration)
+    ranker.save(tmp_path)
+    assert Ranker.load(tmp_path).calibration == calibration
+    assert Ranker.shipped().calibration.groups.keys() == {*sets.GROUPS}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"name": {"probabilities": [0.5, 0.25], "found": 1.0}},  # not in order
+        {"name": {"probabilities": [0.5, 1.5], "found": 1.0}},
+        {"name": {"probabilities": ["a"], "found": 1.0}},
+        {"name": {"probabilities": [0.5]}},
+        {"others": {"probabilities": [0.5], "found": 1.0}},
+        [],
+    ],
+)
+def test_what_is_no_calibration(record: object) -> None:
+    with pytest.raises((ValueError, LookupError, TypeError, AttributeError)):
+        Calibration.from_dict(record)
+
+
+# ---------------------------------------------------------------------------- answers
+
+
+@pytest.fixture(scope="module")
+def linker(sample: Path) -> Linker:
+    return train(Dictionary.read(sample))
+
+
+def gold(*ids: str) -> tuple[GoldGroup, ...]:
+    return tuple(GoldGroup((i,)) for i in ids)
+
+
+def test_the_sets_of_a_linker(linker: Linker) -> None:
+    texts = ["breast cancer", "hepatitis B/C", "xyzzy", "cancer of the thing", "-"]
+    sure = linker.link(texts, k=10, coverage=0.8)
+    surer = linker.link(texts, k=10, coverage=0.97)
+    for prediction, larger in zip(sure, surer, strict=True):
+        for part, of_larger in zip(prediction.parts, larger.parts, strict=True):
+            assert part.answers
+            assert {*part.answers} <= {*of_larger.answers}
+            assert {*part.answers} <= {*(c.concept_id for c in part.candidates), None}
+            first = part.best or part.rejected
+            assert part.answers[0] in (None, first and first.concept_id)
+    assert sure[0].parts[0].answers == ("MESH:D001943",)
+    assert [part.answers for part in sure[1].parts] == [("MESH:D006509",), ("MESH:D006526",)]
+    assert sure[4].parts[0].answers == (None,)
+    assert linker.link("breast cancer").parts[0].answers == ()
+    frame = Predictions(sure[1:2])
+    assert frame.to_dict()[0]["parts"][0]["set"] == ["MESH:D006509"]
+    assert "set" not in linker.link("breast cancer").to_dict()["parts"][0]
+
+
+def test_sets_are_the_same_whatever_is_returned(linker: Linker) -> None:
+    for limits in ({"k": 1}, {"threshold": 0.99}, {"threshold": 0.0}, {"min_score": 2.0}):
+        part = linker.link("breast cancers", coverage=0.9, **limits).parts[0]
+        assert part.answers == linker.link("breast cancers", coverage=0.9, k=10).parts[0].answers
+
+
+def test_what_is_covered(linker: Linker) -> None:
+    mentions = [
+        Mention("breast cancer", gold=gold("MESH:D001943")),
+        Mention("hepatitis B/C", gold=gold("MESH:D006509", "MESH:D006526")),
+        Mention("hepatitis B/C", gold=gold("MESH:D006509", "MESH:D001943")),  # the second is wrong
+        Mention("-", gold=()),
+        Mention("breast cancer", gold=()),  # "none of these" is not in its set
+        Mention("breast cancer"),  # nobody annotated it
+    ]
+    linked = linker.link(mentions, k=10, coverage=0.8)
+    resolve = linker.dictionary.resolve
+    assert [measured.is_covered(one, resolve) for one in linked[:5]] == [
+        True,
+        True,
+        False,
+        True,
+        False,
+    ]
+    figures = measured.figures(linked, resolve)
+    assert figures == measured.SetFigures(5, 0.6, 1.0, 1.0, pytest.approx(1 / 7))
+
+
+def test_what_people_decided_is_the_set(linker: Linker) -> None:
+    def linked(*decisions: Decision) -> tuple[str | None, ...]:
+        decided = Decided([dataclasses.replace(d, id=1) for d in decisions], linker)
+        return linker.link("breast cancer", coverage=0.9, decisions=decided).parts[0].answers
+
+    assert linked(Decision("breast cancer", "MESH:D006509")) == ("MESH:D006509",)
+    assert linked(Decision("breast cancer", "")) == (None,)
+    assert linked(Decision("breast cancer", "MESH:D001943", accepted=False)) == (None,)
+
+
+@pytest.mark.parametrize("coverage", [0, 1, -0.5, 2, float("nan")])
+def test_what_is_no_coverage(linker: Linker, coverage: float) -> None:
+    with pytest.raises(LinkerError):
+        linker.link("a", coverage=coverage)
+
+
+def test_without_a_calibration_there_are_no_sets(linker: Linker) -> None:
+    assert linker.ranker
+    earlier = dataclasses.replace(linker.ranker, calibration=Calibration())
+    for ranker in (None, earlier):
+        with pytest.raises(LinkerError):
+            linker.with_ranker(ranker).link("a", coverage=0.9)
