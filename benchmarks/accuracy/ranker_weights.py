@@ -41,7 +41,7 @@ from linker.io import persistence
 from linker.linking import ranker as rankers
 from linker.linking.options import changed, preset
 from linker.linking.ranker import Judged, Ranker
-from linker.linking.sets import Calibration
+from linker.linking.calibration import Calibration
 from linker.records import Document, GoldGroup, Mention
 from linker.search.hybrid import NameVectors
 from linker.training import fit_ranker, pipeline, release

@@ -8,7 +8,6 @@ import functools
 import logging
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +20,6 @@ from linker.errors import InputError, LinkerError, OnError, Skip, UsageError, sh
 from linker.integrations import HUB, fetched
 from linker.io import files, outputs
 from linker.io.files import MENTION_LIMIT
-from linker.io.outputs import ASSERTED, OUTCOMES, Outcome
 from linker.io.rows import Added, Table, free_names
 from linker.jobs.linking import Item, LinkSettings, has_documents
 from linker.jobs.machines import Machines, cores
@@ -29,6 +27,7 @@ from linker.jobs.parts import Job, Summary, Work
 from linker.linking.decided import Decided
 from linker.linking.folder import described_index
 from linker.linking.linker import Linker
+from linker.linking.tally import Tally
 
 
 def model_folder(model: str) -> str:
@@ -95,22 +94,11 @@ def were(count: int, what: str) -> str:
     return f"{counted(count, what)} {'was' if count == 1 else 'were'}"
 
 
-def say_outcomes(what: str, outcomes: Counter[Outcome]) -> None:
-    """Report how many were linked; see `linker.io.outputs.outcome`.
-
-    Args:
-        what: that is counted, in the singular.
-        outcomes: how many have each outcome.
-    """
-
-    def total(name: str) -> int:
-        return sum(count for outcome, count in outcomes.items() if name in outcome)
-
-    counts = ", ".join(f"{total(name):,} {name}" for name in OUTCOMES)
-    asserted = ", ".join(
-        f"{total(name):,} {word}" for name, word in ASSERTED.items() if total(name)
-    )
-    say(f"{counted(outcomes.total(), what)}: {counts}" + (asserted and f"; of these {asserted}"))
+def say_tally(what: str, tally: Tally, linker: Linker, coverage: float | None) -> None:
+    """Report what became of mentions, and how many are right; see `Tally.lines`."""
+    calibration = linker.ranker.calibration if linker.ranker else None
+    for line in tally.lines(what, calibration, coverage):
+        say(line)
 
 
 def say_long(rows: Sequence[int]) -> None:
@@ -237,7 +225,7 @@ def write_linked(
     chunks: Iterable[Sequence[Item]],
     paths: tuple[str, str],
     places: Machines,
-) -> Counter[Outcome]:
+) -> Tally:
     """Link chunks, here or elsewhere, and write them in their order.
 
     Args:
@@ -248,13 +236,13 @@ def write_linked(
         places: where work is done.
 
     Returns:
-        How many mentions have each outcome.
+        What became of the mentions.
 
     Raises:
         InputError: no mention is of the type that is wanted.
     """
     source, output = paths
-    outcomes = Counter[Outcome]()
+    tally = Tally()
     has_own = places.is_this_process  # other processes load their own linker
     documents = has_documents(settings.input_format)
     make = functools.partial(settings.of_chunks, documents, linker if has_own else None)
@@ -263,8 +251,8 @@ def write_linked(
         for chunk in results:
             yield chunk.header, chunk.text
             progress.update(chunk.items if settings.finding else chunk.mentions)
-            outcomes.update(chunk.outcomes)
-        if settings.mention_type and not settings.finding and not outcomes:
+            tally.add(chunk.tally)
+        if settings.mention_type and not settings.finding and not tally.outcomes:
             problem = f"holds no mentions of type {settings.mention_type!r}"
             raise InputError(source, problem, remedy="choose another --type")
 
@@ -275,7 +263,7 @@ def write_linked(
         bar(unit, output) as progress,
     ):
         file.writelines(outputs.joined(settings.form, written()))
-    return outcomes
+    return tally
 
 
 def is_job(source: str, input_format: str = "auto") -> bool:

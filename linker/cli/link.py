@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +27,7 @@ from linker.jobs import linking
 from linker.jobs import tables as linked
 from linker.jobs.linking import Item, LinkSettings, link_files
 from linker.linking.decided import Decided
+from linker.linking.tally import Tally
 from linker.records import Mention, Prediction, Selection
 
 
@@ -107,13 +107,13 @@ def _link_file(options: SimpleNamespace, settings: LinkSettings) -> None:
     linker = common.loaded(settings, options.places)
     items = linking.selectable(items, linker, source, on_error=on_error)
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
-    outcomes = common.write_linked(linker, settings, chunks, (source, output), options.places)
-    if not outcomes:
+    tally = common.write_linked(linker, settings, chunks, (source, output), options.places)
+    if not tally.outcomes:
         common.say(
             "the documents have no marked mentions, which link wants; linker annotate finds them"
         )
     elif output not in ("-", "/dev/stdout"):
-        common.say_outcomes("mention", outcomes)
+        common.say_tally("mention", tally, linker, settings.coverage)
 
 
 def _is_mention(options: SimpleNamespace) -> bool:
@@ -172,18 +172,20 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     decisions = Decided.of_file(settings.decisions, linker)
     link_mentions = settings.link(linker, decisions)
     rows = linked.predicted(table.rows(), place, link_mentions, long, settings.batch_size)
-    outcomes = Counter[outputs.Outcome]()
+    tally, distinct = Tally(), set[str]()
 
     def counted() -> Iterator[tuple[TableRow, Prediction | None]]:
         with common.bar("rows", options.output) as bar:
             for row, prediction in rows:
-                outcomes[outputs.outcome(prediction)] += 1
+                tally.outcomes[outputs.outcome(prediction)] += 1
+                distinct.add(prediction.mention.text if prediction else "")
                 yield row, prediction
                 bar.update()
 
     layout = dataclasses.replace(settings.layout(False, linker, decisions), beside=True)
     common.write_table(table, options.output, *linked.written(counted(), layout))
-    common.say_outcomes("row", outcomes)
+    tally.distinct = len(distinct)
+    common.say_tally("row", tally, linker, settings.coverage)
     common.say_long(long)
 
 

@@ -311,26 +311,38 @@ def joined(name: str, chunks: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 OUTCOMES = ("linked", "unsure", "no concept", "empty")
-Outcome = tuple[str, str]
-"""One of `OUTCOMES`, and what the text says of the mention; see `outcome`."""
 _UNSURE = 0.5  # an answer with a lower confidence is a guess
 
 
+class Outcome(NamedTuple):
+    """What became of a mention, roughly, so that many have the same."""
+
+    kind: str  # of `OUTCOMES`
+    assertion: str = "present"  # what the text says of it
+    confidence: float | None = None  # of the model that it is right; None where people decided
+    answers: int = 0  # in its largest set
+
+
 def outcome(prediction: Prediction | None) -> Outcome:
-    """What became of a mention, and its assertion; None for no mention.
+    """What became of a mention; None for no mention.
 
     It is linked where every part has a concept of which the model is not unsure, or that people
     accepted; it has no concept where no part has one.
     """
     if prediction is None or not prediction.mention.text.strip():
-        return "empty", "present"
+        return Outcome("empty")
     best = [part.best for part in prediction.parts]
+    answers = max(len(part.answers) for part in prediction.parts)
     if not any(best):
-        return "no concept", prediction.assertion
-    is_sure = prediction.state == "accepted" or all(
+        return Outcome("no concept", prediction.assertion, None, answers)
+    is_accepted = prediction.state == "accepted"
+    is_sure = is_accepted or all(
         c and (c.confidence is None or c.confidence >= _UNSURE) for c in best
     )
-    return "linked" if all(best) and is_sure else "unsure", prediction.assertion
+    confidence = None if is_accepted else prediction.confidence
+    rounded = None if confidence is None else round(confidence, 3)
+    kind = "linked" if all(best) and is_sure else "unsure"
+    return Outcome(kind, prediction.assertion, rounded, answers)
 
 
 ASSERTED = {

@@ -26,6 +26,7 @@ from linker.linking.decisions_file import DecisionsFile
 from linker.linking.documents import Annotator, recognizer
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
+from linker.linking.tally import Tally
 from linker.records import Document, Mention, Selection
 from linker.text import short_forms
 
@@ -130,7 +131,7 @@ class Written:
     text: str  # its items
     items: int
     mentions: int  # that were linked
-    outcomes: Counter[outputs.Outcome]  # of them, see `linker.io.outputs.outcome`
+    tally: Tally  # of them
 
 
 _Text = tuple[str, list[outputs.Outcome]]
@@ -171,7 +172,8 @@ def _written(
     header = format.header(linked[0][0] if linked else None, layout)
     outcomes = Counter(outcome for _, of_item in texts for outcome in of_item)
     whole = "".join(text for text, _ in texts)
-    return Written(header, whole, len(texts), outcomes.total(), outcomes)
+    distinct = {p.mention.text for _, of_item in linked for p in of_item}
+    return Written(header, whole, len(texts), outcomes.total(), Tally(outcomes, len(distinct)))
 
 
 def layout_of(

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from linker.dictionary.lookup import Doubt, doubt
 from linker.errors import check_wanted
+from linker.linking.calibration import answers_of
 from linker.linking.matches import Matches
 from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score
 from linker.linking.requests import Answer, Request, with_candidates
-from linker.linking.sets import answers_of
 from linker.records import Candidate, Mention, Part, Prediction, Reading
 from linker.search.concepts import Candidates
 from linker.search.respelling import Respelling

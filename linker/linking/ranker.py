@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from linker.errors import LinkerError, of_package
 from linker.io import persistence
+from linker.linking.calibration import Calibration
 from linker.linking.matches import COLUMNS, largest
-from linker.linking.sets import Calibration
 from linker.search.concepts import ends, ranges
 from linker.search.index import Integers
 
@@ -40,6 +40,9 @@ _RATE, _DECAY = 3e-3, 1e-2
 _RATE_AGAIN = 1e-3  # where weights are fitted again
 _DROP_IN, _DROP = 0.1, 0.15  # of the numbers of a match, of hidden units
 _WARM = 0.2  # share of the steps in which the rate rises
+
+
+_NO_CALIBRATION: dict[str, Any] = {"groups": {}, "worth": []}  # of earlier releases
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +252,7 @@ class Ranker:
                 "release; train again"
             )
         arrays = dict(persistence.load_arrays(folder))
-        calibration = Calibration.from_dict(record.get("calibration", {}))
+        calibration = Calibration.from_dict(record.get("calibration", _NO_CALIBRATION))
         centre, scale = arrays.pop("centre"), arrays.pop("scale")
         ranker = cls(centre, scale, arrays, record["provenance"], calibration)
         size = 2 * len(COLUMNS)

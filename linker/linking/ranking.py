@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.linking import sets
+from linker.linking.calibration import groups
 from linker.linking.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
 from linker.linking.ranker import MatchLists, Probabilities, Rows, owners
 from linker.linking.requests import Answer
@@ -169,7 +169,7 @@ class Ranking:
     @cached_property
     def groups(self) -> Rows:
         """The group of each mention, (mentions,), by which sets of answers are calibrated."""
-        return sets.groups(self.batch.lists)
+        return groups(self.batch.lists)
 
     def readings_of(self, answer: Answer) -> range:
         """The numbers of the readings of a mention."""

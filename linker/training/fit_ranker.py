@@ -16,11 +16,10 @@ from linker import matching
 from linker.dictionary import Dictionary
 from linker.io.mentions import flatten
 from linker.linking import ranker as rankers
-from linker.linking import sets
+from linker.linking.calibration import Calibration
 from linker.linking.linker import Linker
 from linker.linking.ranker import Judged, Ranker
 from linker.linking.ranking import DescribedBatch, ordered
-from linker.linking.sets import Calibration
 from linker.records import Document, Mention
 from linker.search.hybrid import HybridGenerator
 from linker.text.composites import IsName
@@ -186,11 +185,10 @@ def in_halves(asked: Judged, seed: int, start: Ranker) -> Calibration:
 
 def calibrated(scored: Iterable[tuple[Ranker, Judged]]) -> Calibration:
     """The calibration by lists of mentions that a ranker has not learnt."""
-    columns = []
-    for ranker, judged in scored:
-        order = ordered(judged.lists, judged.concepts, ranker.probabilities(judged.lists))
-        columns.append((sets.groups(judged.lists), *sets.probabilities(judged, order)))
-    return Calibration.of(*map(np.concatenate, zip(*columns, strict=True)))
+    return Calibration.of(
+        (judged, ordered(judged.lists, judged.concepts, ranker.probabilities(judged.lists)))
+        for ranker, judged in scored
+    )
 
 
 def _annotated(mentions: Items) -> int:

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from linker import Decision, Dictionary, Linker, LinkerError, Mention, Predictions
 from linker.evaluation import sets as measured
-from linker.linking import sets
+from linker.linking import calibration
+from linker.linking.calibration import GROUPS, Calibration, Group
 from linker.linking.decided import Decided
 from linker.linking.matches import COLUMNS, PLACE
 from linker.linking.ranker import Judged, MatchLists, Ranker
 from linker.linking.ranking import Order
-from linker.linking.sets import Calibration, Group
 from linker.records import GoldGroup
 from linker.training.pipeline import train
 
@@ -84,7 +84,9 @@ def test_a_group_of_few_mentions_has_those_of_the_other_calibration_beside_its_o
 
 def test_what_is_in_a_set() -> None:
     def answers(*confidence: float, least: float) -> tuple[str | None, ...]:
-        return sets.answers_of(["A", "B", "C"][: len(confidence)], np.array(confidence), least)
+        return calibration.answers_of(
+            ["A", "B", "C"][: len(confidence)], np.array(confidence), least
+        )
 
     assert answers(0.5, 0.25, 0.125, least=0.25) == ("A", "B")
     assert answers(0.5, 0.25, 0.125, least=0.125) == ("A", "B", "C", None)  # 0.125 is left
@@ -118,7 +120,7 @@ def test_groups() -> None:
         [[(1, 0)], [(1, 0)]],
         [[]],  # no candidate
     )
-    names = [sets.GROUPS[number] for number in sets.groups(lists)]
+    names = [calibration.GROUPS[number] for number in calibration.groups(lists)]
     assert names == ["name", "short form", "other", "other", "name", "other"]
 
 
@@ -128,7 +130,7 @@ def test_the_probability_of_what_is_right() -> None:
     judged = Judged(lists, np.arange(7), right, np.ones(4, bool), np.ones(4, np.float32))
     confidence = np.array([0.7, 0.2, 0.5, 0.3, 0.9, 0.6, 0.1])
     order = Order(np.arange(7), confidence, np.ones(4), np.arange(4))
-    found = sets.probabilities(judged, order)
+    found = calibration.probabilities(judged, order)
     assert found[0].tolist() == pytest.approx([0.2, 0.2, 0.6, 1.0])  # none: 1 - 0.5 - 0.3
     assert found[1].tolist() == [True, False, True, False]
 
@@ -141,7 +143,7 @@ def test_a_calibration_is_saved_with_the_ranker(tmp_path: Path) -> None:
     ranker = dataclasses.replace(Ranker.shipped(), calibration=calibration)
     ranker.save(tmp_path)
     assert Ranker.load(tmp_path).calibration == calibration
-    assert Ranker.shipped().calibration.groups.keys() == {*sets.GROUPS}
+    assert Ranker.shipped().calibration.groups.keys() == {*GROUPS}
 
 
 @pytest.mark.parametrize(

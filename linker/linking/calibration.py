@@ -1,14 +1,16 @@
-"""Sets of answers that hold the right one with a probability that is asked for.
+"""What calibrates promises: sets that hold the right answer, and how many answers are right.
 
-Split conformal prediction (Vovk et al. 2005) with the probability of the right answer as the score,
-which gives the smallest sets on average (Sadinle et al. 2019). "None of these" is one of the
-answers: it is right where none of the candidates is, and has the probability that they leave. Each
-group of mentions is calibrated by itself, so that the promise holds in each.
+Sets are those of split conformal prediction (Vovk et al. 2005) with the probability of the right
+answer as the score, which gives the smallest sets on average (Sadinle et al. 2019). "None of these"
+is one of the answers: it is right where none of the candidates is, and has the probability that
+they leave. Each group of mentions is calibrated by itself, so that the promise holds in each.
+
+What confidences are worth on mentions that the ranker has not learnt is their isotonic regression.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ GROUPS = ("name", "short form", "other")
 """A mention that is letter by letter a name, one short word in capitals, or neither."""
 ENOUGH = 100  # mentions of a group by which it is calibrated alone, without those that ship
 _KEPT = 1000  # probabilities of a group that are kept, as quantiles where it has more
+_KNOTS = 30  # of the curve of what confidences are worth
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +58,40 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What sets are made by: annotated mentions that the ranker has not learnt, by their groups."""
+    """By annotated mentions that the ranker has not learnt.
+
+    Attributes:
+        groups: what sets are made by.
+        worth: confidences of first answers in ascending order, each with the share that is right.
+    """
 
     groups: Mapping[str, Group] = field(default_factory=dict)
+    worth: tuple[tuple[float, float], ...] = ()
 
     @classmethod
-    def of(
-        cls, group: Rows, probability: NDArray[np.float64], found: NDArray[np.bool_]
-    ) -> Calibration:
-        """The calibration by some mentions, all (mentions,); see `groups` and `probabilities`."""
-        return cls(
-            {
-                name: Group.of(probability[group == number], found[group == number])
-                for number, name in enumerate(GROUPS)
-                if (group == number).any()
-            }
+    def of(cls, scored: Iterable[tuple[Judged, Order]]) -> Calibration:
+        """The calibration by some lists, each with its order."""
+        columns = [
+            (groups(judged.lists), *probabilities(judged, order), *first_answers(judged, order))
+            for judged, order in scored
+        ]
+        group, probability, found, confidence, right = map(
+            np.concatenate, zip(*columns, strict=True)
         )
+        of_groups = {
+            name: Group.of(probability[group == number], found[group == number])
+            for number, name in enumerate(GROUPS)
+            if (group == number).any()
+        }
+        return cls(of_groups, _curve(confidence, right))
+
+    def expected(self, confidence: NDArray[Any]) -> NDArray[np.float64]:
+        """The share of answers that is right, of each confidence."""
+        if not self.worth:
+            return confidence.astype(np.float64)
+        x, y = np.array(self.worth).T
+        share: NDArray[np.float64] = np.interp(confidence, x, y)
+        return share
 
     def before(self, others: Calibration) -> Calibration:
         """These groups; one of few mentions has those of the other calibration beside its own."""
@@ -83,7 +104,7 @@ class Calibration:
                 share = count / len(every)
                 own = Group(tuple(every), round(share * own.found + (1 - share) * more.found, 4))
             groups[name] = own
-        return Calibration(groups)
+        return Calibration(groups, self.worth or others.worth)
 
     def least(self, group: int, coverage: float) -> float:
         """The probability that an answer in a set of a mention of this group has."""
@@ -92,10 +113,11 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """An object that `json` can write."""
-        return {
+        groups = {
             name: {"probabilities": list(group.probabilities), "found": group.found}
             for name, group in self.groups.items()
         }
+        return {"groups": groups, "worth": [list(knot) for knot in self.worth]}
 
     @classmethod
     def from_dict(cls, record: Any) -> Calibration:
@@ -104,14 +126,27 @@ class Calibration:
         Raises:
             ValueError, LookupError, TypeError: it is something else.
         """
-        groups = {}
-        for name, group in record.items():
+        groups, worth = {}, np.array(record["worth"], np.float64).reshape(-1, 2)
+        if not (np.diff(worth, axis=0) >= 0).all() or not (abs(worth - 0.5) <= 0.5).all():
+            raise ValueError("the calibration of the ranker is none")
+        for name, group in record["groups"].items():
             values = np.array(group["probabilities"], np.float64)
             in_order = values.ndim == 1 and (np.diff([0.0, *values, 1.0]) >= 0).all()
             if name not in GROUPS or not in_order:
                 raise ValueError("the calibration of the ranker is none")
             groups[name] = Group(tuple(values.tolist()), float(group["found"]))
-        return cls(groups)
+        return cls(groups, tuple((x, y) for x, y in worth.tolist()))
+
+
+def _curve(confidence: NDArray[Any], right: NDArray[np.bool_]) -> tuple[tuple[float, float], ...]:
+    """The share of right answers as a function of the confidence that never falls."""
+    from scipy.optimize import isotonic_regression  # seldom needed, and slow to import
+
+    order = np.argsort(confidence, kind="stable")
+    share = isotonic_regression(right[order].astype(np.float64)).x
+    kept = np.unique(np.linspace(0, len(order) - 1, _KNOTS).astype(np.int64))
+    knots = np.stack([confidence[order], share], axis=1)[kept]
+    return tuple((x, y) for x, y in np.round(knots, 5).tolist())
 
 
 def groups(lists: MatchLists) -> Rows:
@@ -146,6 +181,17 @@ def probabilities(judged: Judged, order: Order) -> tuple[NDArray[np.float64], ND
         shares.append(min(of_parts))
         found.append(all(are_found))
     return np.array(shares), np.array(found, bool)
+
+
+def first_answers(judged: Judged, order: Order) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The confidence of the first answer of each mention, and whether it is right."""
+    lists, right = judged.lists, list[bool]()
+    for reading in order.best.tolist():
+        lookups = slice(*lists.lookups[reading : reading + 2].tolist())
+        starts, ends = lists.rows[:-1][lookups], lists.rows[1:][lookups]
+        is_found = bool((starts < ends).all())
+        right.append(is_found and bool(judged.right[order.order[starts]].all()))
+    return order.readings[order.best], np.array(right, bool)
 
 
 def rest(confidence: NDArray[np.float64]) -> float:

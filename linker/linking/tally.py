@@ -1,0 +1,97 @@
+"""What became of many mentions, and how many of the answers are right, without a gold standard."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from linker.io.outputs import ASSERTED, OUTCOMES, Outcome
+from linker.linking.calibration import Calibration
+
+_DRIFT = 0.02
+"""The standard deviation of the error of `Expected.share` that more mentions do not make smaller:
+texts differ from those that calibrated; `benchmarks/accuracy/promises.py` measures it."""
+_SURE = 0.9  # a threshold that is shown, beside the one that was asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How many of some answers are right."""
+
+    answers: int
+    share: float  # that is right
+    low: float  # the interval of 95%
+    high: float
+
+    def __str__(self) -> str:
+        return f"some {self.share:.0%} right ({self.low:.0%} to {self.high:.0%})"
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of mentions.
+
+    Attributes:
+        outcomes: how many mentions have each outcome.
+        distinct: how many of them differ, roughly; equal ones are right or wrong together.
+    """
+
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    distinct: int = 0
+
+    def add(self, other: Tally) -> None:
+        """Add those of other mentions."""
+        self.outcomes.update(other.outcomes)
+        self.distinct += other.distinct
+
+    def expected(self, calibration: Calibration, least: float = 0.0) -> Expected | None:
+        """How many of the linked ones are right that are as sure as `least`; None without any.
+
+        What people decided does not count.
+        """
+        kept = Counter[float]()
+        for outcome, count in self.outcomes.items():
+            if outcome.kind == "linked" and outcome.confidence is not None:
+                kept[outcome.confidence] += count * (outcome.confidence >= least)
+        if not (total := kept.total()):
+            return None
+        values, counts = np.array([*kept]), np.array([*kept.values()])
+        share = float(calibration.expected(values) @ counts / total)
+        alike = self.outcomes.total() / max(1, self.distinct)
+        half = 1.96 * float(np.sqrt(share * (1 - share) * alike / total + _DRIFT**2))
+        return Expected(total, share, max(0.0, share - half), min(1.0, share + half))
+
+    def lines(
+        self, what: str, calibration: Calibration | None, coverage: float | None
+    ) -> list[str]:
+        """The counts in words.
+
+        Args:
+            what: is counted, in the singular.
+            calibration: of the ranker; None: there is no ranker.
+            coverage: of sets; None: there are none.
+        """
+        total = self.outcomes.total()
+
+        def count(name: str) -> int:
+            return sum(n for outcome, n in self.outcomes.items() if name in outcome[:2])
+
+        counts = ", ".join(f"{count(name):,} {name}" for name in OUTCOMES)
+        asserted = ", ".join(f"{count(n):,} {word}" for n, word in ASSERTED.items() if count(n))
+        lines = [f"{total:,} {what}{'s' * (total != 1)}: {counts}"]
+        lines[0] += asserted and f"; of these {asserted}"
+        if calibration and (every := self.expected(calibration)):
+            line = f"of the linked ones {every}"
+            if sure := self.expected(calibration, _SURE):
+                line += f"; with --threshold {_SURE} {sure.answers:,} are left, {sure}"
+            lines.append(line)
+        if coverage:
+            sizes = Counter[int]()
+            for outcome, n in self.outcomes.items():
+                sizes[outcome.answers] += n
+            mean = sum(size * n for size, n in sizes.items()) / max(1, total)
+            one = sizes[1] / max(1, total)
+            lines.append(f"sets for {coverage}: {mean:.2f} answers on average, {one:.0%} have one")
+        return lines
