@@ -13,6 +13,7 @@ from linker.linking.calibration import Calibration
 _DRIFT = 0.02
 """The standard deviation of the error of `Expected.share` that more mentions do not make smaller:
 texts differ from those that calibrated; `benchmarks/accuracy/promises.py` measures it."""
+_FEWEST = 20  # distinct mentions; of fewer nothing can be said
 _SURE = 0.9  # a threshold that is shown, beside the one that was asked for
 
 
@@ -47,7 +48,7 @@ class Tally:
         self.distinct += other.distinct
 
     def expected(self, calibration: Calibration, least: float = 0.0) -> Expected | None:
-        """How many of the linked ones are right that are as sure as `least`; None without any.
+        """How many of the linked ones are right that are as sure as `least`; None of too few.
 
         What people decided does not count.
         """
@@ -55,11 +56,11 @@ class Tally:
         for outcome, count in self.outcomes.items():
             if outcome.kind == "linked" and outcome.confidence is not None:
                 kept[outcome.confidence] += count * (outcome.confidence >= least)
-        if not (total := kept.total()):
+        total, alike = kept.total(), self.outcomes.total() / max(1, self.distinct)
+        if total < _FEWEST * alike:
             return None
         values, counts = np.array([*kept]), np.array([*kept.values()])
         share = float(calibration.expected(values) @ counts / total)
-        alike = self.outcomes.total() / max(1, self.distinct)
         half = 1.96 * float(np.sqrt(share * (1 - share) * alike / total + _DRIFT**2))
         return Expected(total, share, max(0.0, share - half), min(1.0, share + half))
 

@@ -10,7 +10,7 @@ import pytest
 
 from linker.errors import InputError, LinkerError, Skip
 from linker.io import mentions, tsv
-from linker.io.outputs import FIELDS
+from linker.io.outputs import FIELDS, Layout
 from linker.records import Candidate, Document, Mention, Part, Prediction, Selection
 
 pa: Any = pytest.importorskip("pyarrow")
@@ -87,13 +87,17 @@ ITEMS: list[Any] = [
 
 def packed(items: list[Any]) -> bytes:
     file = io.BytesIO()
-    assert tsv.write_parquet(iter(items), file) == len(items)
+    layout = Layout(documents=True, sources=True, decisions=True)
+    assert tsv.write_parquet(iter(items), file, layout) == len(items)
     return file.getvalue()
 
 
 def test_rows() -> None:
     table = pq.read_table(io.BytesIO(packed(ITEMS)))
-    assert table.schema.names == ["number", *(field.name for field in FIELDS[:-1])]
+    assert table.schema.names == [
+        "number",
+        *(field.name for field in FIELDS if field.shown not in ("also", "sets")),
+    ]
     first = ("MESH:D006073", "Gout", 0.875, "gout", 1, 0.5)
     second = ("MESH:D1", "Aged", 0.25, "old", 2, None)
     none, place, said = (None,) * 5, ("7", "0-1;6-7"), (None, "model", None, None, None)

@@ -82,7 +82,7 @@ def test_a_loose_mention_that_comes_again_is_written_as_before(
         alone = [settings.of_chunks(False, linker)([mention]) for mention in chunk]
         assert written.text == "".join(one.text for one in alone)
         assert written.mentions == sum(mention is not drug for mention in chunk)
-        assert written.outcomes == sum((one.outcomes for one in alone), Counter())
+        assert written.tally.outcomes == sum((one.tally.outcomes for one in alone), Counter())
 
 
 def run(source: Path, output: Path, model: Path, **settings: Any) -> Summary:
