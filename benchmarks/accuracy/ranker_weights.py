@@ -39,9 +39,9 @@ from linker import Dictionary, Linker, LinkerOptions
 from linker.io import mentions as corpora
 from linker.io import persistence
 from linker.linking import ranker as rankers
+from linker.linking.calibration import Calibration
 from linker.linking.options import changed, preset
 from linker.linking.ranker import Judged, Ranker
-from linker.linking.calibration import Calibration
 from linker.records import Document, GoldGroup, Mention
 from linker.search.hybrid import NameVectors
 from linker.training import fit_ranker, pipeline, release
@@ -187,7 +187,7 @@ def without(corpus: str) -> Path:
 
 
 def calibration(*corpora: str) -> Calibration:
-    """Of sets of answers, by the mentions of corpora, each scored by weights that do not know it."""
+    """The calibration by corpora, each scored by weights that do not know it."""
     return fit_ranker.calibrated(
         (
             Ranker.load(without(corpus)),

@@ -230,6 +230,9 @@ def from_json(record: Any) -> Prediction:
     return prediction
 
 
+_FIELD = {"set": "answers"}  # keys that are called otherwise in Python
+
+
 @cache
 def _checker() -> Any:
     from pydantic import TypeAdapter
@@ -241,7 +244,7 @@ def _checked(value: Any) -> Any:
     """A value of JSON, of which numbers are finite; where there are no spans, there is no key."""
     if isinstance(value, Mapping):
         return {
-            key: _checked(inner)
+            _FIELD.get(key, key): _checked(inner)
             for key, inner in value.items()
             if not (key == "spans" and inner is None)
         }

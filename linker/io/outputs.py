@@ -332,7 +332,7 @@ def outcome(prediction: Prediction | None) -> Outcome:
     if prediction is None or not prediction.mention.text.strip():
         return Outcome("empty")
     best = [part.best for part in prediction.parts]
-    answers = max(len(part.answers) for part in prediction.parts)
+    answers = max((len(part.answers) for part in prediction.parts), default=0)
     if not any(best):
         return Outcome("no concept", prediction.assertion, None, answers)
     is_accepted = prediction.state == "accepted"

@@ -304,7 +304,7 @@ class Linker:
                 "the linker gives no confidence, so that there is no threshold on it; "
                 "limit the raw score (--min-score)"
             )
-        if request.coverage and not (self.ranker and self.ranker.calibration.groups):
+        if request.coverage and not self.has_sets:
             raise LinkerError(
                 "nothing calibrates sets of answers of this model (--coverage): its candidates are "
                 "ordered by score, or an earlier release trained it; train it again"
@@ -312,6 +312,11 @@ class Linker:
         if request.also:
             self.dictionary.check_also(request.also)
         return request
+
+    @property
+    def has_sets(self) -> bool:
+        """Whether sets of answers can be asked for."""
+        return bool(self.ranker and self.ranker.calibration.groups)
 
     def lists(self, items: Iterable[Item]) -> Iterator[tuple[list[Mention], DescribedBatch]]:
         """The described candidates of mentions, a batch at a time, as the ranker sees them."""

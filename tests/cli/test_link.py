@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import os
@@ -157,3 +158,28 @@ def test_a_mention_in_the_place_of_a_file(
     (tmp_path / "breast cancer").write_text("gout\n")
     result = link("breast cancer", "-k", "1")
     assert ([row["mention"] for row in rows(result.out)], result.err) == (["gout"], "")
+
+
+def test_sets_of_answers(link: Run, mentions: Path, tmp_path: Path) -> None:
+    result = link(mentions, "-o", tmp_path / "o.tsv", "-k", "1", "--coverage", "0.9")
+    assert result.code == 0
+    assert "sets for 0.9: " in result.err
+    with (tmp_path / "o.tsv").open(encoding="utf-8") as file:
+        rows = [*csv.DictReader(file, delimiter="\t")]
+    for row in rows:
+        answers = row["set"].split()
+        assert len(answers) == int(row["set_size"]) >= 1
+        assert row["concept_id"] in answers or "none" in answers
+    lines = link(mentions, "--format", "jsonl", "--coverage", "0.9").out.splitlines()
+    parts = [part for line in lines for part in json.loads(line)["parts"]]
+    assert [" ".join(i or "none" for i in p["set"]) for p in parts] == [r["set"] for r in rows]
+    for wrong in (["--coverage", "1"], ["--coverage", "0"]):
+        assert link(mentions, *wrong).code == 2
+    assert link(mentions, "--coverage", "0.9", "--format", "sssom").code == 1
+    table = tmp_path / "t.csv"
+    table.write_text("label\nLouis-Bar syndrome\n")
+    options = ("--column", "label", "--coverage", "0.9", "-o", tmp_path / "t2.csv")
+    assert link(table, *options).code == 0
+    header, row = (tmp_path / "t2.csv").read_text().splitlines()
+    assert header.endswith(",set,set_size")
+    assert row.endswith(",MESH:D001260,1")

@@ -146,6 +146,7 @@ PARTS = st.builds(
     st.lists(CANDIDATES, max_size=2).map(tuple),
     st.booleans(),
     st.none() | CANDIDATES,
+    answers=st.lists(st.none() | TEXT, max_size=2).map(tuple),
 )
 PART_LISTS = st.lists(PARTS, max_size=2).map(tuple)
 KINDS = st.sampled_from(get_args(ReadingKind))

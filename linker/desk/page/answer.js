@@ -91,7 +91,17 @@ export class AnswerView {
       part.expanded && this.expansionOf(part),
       !best && make("p.none", this.reasonOfNone(offers)),
       make("ol.candidates", list),
+      this.promiseOf(part),
     );
+  }
+
+  /** Among how many the right answer is nearly always; COVERAGE of projects/linking.py says how often. */
+  promiseOf({ set = [] }) {
+    const count = set.filter(Boolean).length;
+    if (!set.length || this.entry.prediction.state !== "model") return null;
+    const first = count > 1 ? `one of the first ${count}` : "the first one";
+    const answer = [count && first, set.includes(null) && "none of these"].filter(Boolean);
+    return make("p.promise", `In 9 of 10 such cases the right answer is ${answer.join(", or ")}.`);
   }
 
   /** What a short form is read as, and which of the two a decision is kept for. */

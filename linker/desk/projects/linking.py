@@ -33,6 +33,7 @@ from linker.text.mentions import definitions_of, expanded
 _MENTIONS = 256  # of tables and lists that are linked together
 _DOCUMENTS = 4
 CANDIDATES = 5  # that are kept of an answer
+COVERAGE = 0.9  # of the sets that answers have; the page says it in words
 _DISEASES = ("medic", "icd10cm"), ("DOID", "MONDO", "OMIM", "ORPHA", "ICD10CM")
 """Formats, and prefixes, of dictionaries of diseases."""
 _ADD_ANSWER = (
@@ -129,18 +130,23 @@ def search(annotator: Annotator, stored: StoredDocument, kind: str) -> StoredDoc
 
 
 def pending(
-    connection: sqlite3.Connection, project: Project, document: int | None = None
+    connection: sqlite3.Connection,
+    project: Project,
+    linker: Linker,
+    document: int | None = None,
 ) -> Batch | None:
     """What of a project waits, as much as is done at once; None where nothing does.
 
     Args:
         connection: to the file.
         project: whose documents and mentions.
+        linker: that will be asked.
         document: only the mentions of this document; None: of all.
     """
     if document is None and (there := rows.unsearched(connection, project.id, _DOCUMENTS)):
         return Batch(project, there)
     ask, batch = connection.execute, Batch(project)
+    limits: Any = {"k": CANDIDATES, "coverage": COVERAGE if linker.has_sets else None}
     waiting = "SELECT DISTINCT type FROM mentions WHERE project = ? AND answer IS NULL"
     types = [kind for (kind,) in ask(waiting, [project.id]) if is_linked(project, kind)]
     where = (
@@ -151,7 +157,7 @@ def pending(
     if project.kind != "documents":
         statement = f"SELECT DISTINCT text, type {where} LIMIT {_MENTIONS}"
         for text, kind in ask(statement, values):
-            batch.requests.append(Request(Mention(text, type=kind), CANDIDATES))
+            batch.requests.append(Request(Mention(text, type=kind), **limits))
             batch.numbers.append(None)
     else:
         numbers: list[Any] = [(document,)]
@@ -160,12 +166,16 @@ def pending(
         statement = f"SELECT id, text, spans, type {where} AND document = ? ORDER BY place, id"
         for (number,) in numbers:
             if of_document := ask(statement, [*values, number]).fetchall():
-                _add_document(batch, rows.document(connection, project.id, number), of_document)
+                stored = rows.document(connection, project.id, number)
+                _add_document(batch, stored, of_document, limits)
     return batch if batch.requests else None
 
 
 def _add_document(
-    batch: Batch, stored: StoredDocument, of_document: Sequence[tuple[int, str, str, str]]
+    batch: Batch,
+    stored: StoredDocument,
+    of_document: Sequence[tuple[int, str, str, str]],
+    limits: Any,
 ) -> None:
     """Ask for mentions of a document."""
     document = stored.document
@@ -175,7 +185,7 @@ def _add_document(
     ]
     spans = {m.spans: f for m, f in zip(document.mentions, stored.found, strict=True) if f}
     item = dataclasses.replace(document, mentions=tuple(mentions))
-    batch.requests.append(Request(item, CANDIDATES, found=Found(spans)))
+    batch.requests.append(Request(item, **limits, found=Found(spans)))
     batch.numbers.append([number for number, *_ in of_document])
 
 
@@ -279,7 +289,7 @@ def link(store: DecisionStore, number: int, linker: Linker) -> Iterator[float]:
     while True:
         with store.reading() as connection:
             project = rows.project(connection, number)
-            batch = pending(connection, project)
+            batch = pending(connection, project, linker)
             done = share(connection, project)
         yield done
         if batch is None:

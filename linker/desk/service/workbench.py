@@ -172,7 +172,9 @@ class Workbench:
         def read(connection: sqlite3.Connection) -> Batch | None:
             project = rows.project(connection, number)
             is_of_this = project.origin == origin  # else it waits until it is linked anew
-            return linking.pending(connection, project, document) if is_of_this else None
+            if not is_of_this:
+                return None
+            return linking.pending(connection, project, model.linker, document)
 
         return model, await self.read(read)
 

@@ -52,8 +52,11 @@ def test_a_decision_on_a_short_form_is_kept_for_its_long_form(
     expect(note).to_contain_text(
         "“A-T” is read as “ataxia telangiectasia”; the decision is kept for the long form"
     )
+    promise = page.locator(".part .promise")
+    expect(promise).to_have_text("In 9 of 10 such cases the right answer is the first one.")
     page.click("#accept")
     status(page, "ataxia telangiectasia: MESH:D001260.")
+    expect(promise).to_have_count(0)  # what a person decided needs none
     note.get_by_role("combobox").select_option("“A-T” in this document")
     page.click("#none")
     status(page, "A-T: no concept.")
