@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,14 +20,16 @@ from linker.desk.decisions.store import identified, releases, replaced
 from linker.desk.projects import learning
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError, shown
-from linker.io import persistence
+from linker.io import mentions, persistence
+from linker.io import rows as tables
 from linker.io.files import as_utf8
 from linker.io.outputs import row_writer
 from linker.jobs.linking import model_hash
+from linker.jobs.tables import mention_of
 from linker.linking.decided import Decided
 from linker.linking.decisions import conflicts, fate, form_of, in_force, parts_of
 from linker.linking.linker import Linker
-from linker.records import Activity, Decision
+from linker.records import Activity, Decision, Mention
 from linker.text.normalize import person
 
 
@@ -217,6 +219,55 @@ def withdraw(options: SimpleNamespace) -> None:
 
 
 review.add_command(check)
+
+
+@o.command(
+    review,
+    source=o.argument("FILE"),
+    model=o.MODEL,
+    column=o.option("Column of the mentions in a table, by name or number. [mention]", "NAME"),
+    elsewhere=o.several("Another dictionary, whose names are looked for.", flags="--lend"),
+    decisions=o.DECISIONS,
+    encoding=o.ENCODING,
+    device=o.DEVICE,
+    on_error=o.ON_ERROR,
+    output=o.OUTPUT,
+)
+def report(options: SimpleNamespace) -> None:
+    """Say why mentions of FILE have no sure answer, and what would help.
+
+    FILE is a table (tsv, csv, xlsx), which linker may have written, or a list of mentions. The
+    mentions are linked by the model as it is now; the report is Markdown.
+    """
+    from linker.evaluation import failures
+
+    rows = Counter(_mentions(options))
+    linker = Linker.load(options.model)
+    linker.use("fp32", options.device)
+    elsewhere = {
+        linker.normalize(name) for path in options.elsewhere for name in Dictionary.read(path).names
+    }
+    decided = Decided.of_file(options.decisions, linker)
+    predictions = linker.link(iter(rows), decisions=decided)
+    found = failures.failures(predictions, rows, linker, elsewhere)
+    with common.writing(options.output, [options.source]) as file:
+        file.writelines(f"{line}\n" for line in failures.report(found, rows.total(), len(rows)))
+
+
+def _mentions(options: SimpleNamespace) -> Iterator[str]:
+    """The mentions of a table or a list."""
+    source, column = options.source, options.column
+    if not tables.is_workbook(source) and column is None and mentions.detect(source) == "txt":
+        lines = mentions.read(source, "txt", on_error=options.on_error)
+        yield from (mention.text for mention in lines if isinstance(mention, Mention))
+        return
+    wanted = [column or "mention"]
+    table = tables.read(source, wanted, encoding=options.encoding, on_error=options.on_error)
+    place, long = tables.place_of(table, wanted[0]), list[int]()
+    for row in table.rows():
+        if mention := mention_of(row, place, long):
+            yield mention.text
+    common.say_long(long)
 
 
 @o.command(review, "projects", decisions=_FILE, model=o.MODEL)

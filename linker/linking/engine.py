@@ -344,6 +344,10 @@ class Engine:
         """Whether a text, however it is written, is a name of the dictionary."""
         return self._reader.names.is_name(text)
 
+    def is_empty(self, text: str) -> bool:
+        """Whether a cell says that nothing was entered, or is marks alone."""
+        return not self._reader.divide(text)
+
     def names(self, texts: Sequence[str], names: int) -> list[NameOrders]:
         """The best names of each text in two orders, of which the ranker decides the first name.
 

@@ -199,3 +199,18 @@ def test_states_go_out_and_come_back(
         assert states == STATES
     again = run("review", "import", out, "--model", trained, "--decisions", copy)
     assert form == "sssom" or "0 decisions were taken, 7 were there already" in again.err
+
+
+def test_a_report_says_why_rows_have_no_answer(run: Run, trained: Path, tmp_path: Path) -> None:
+    table, listed = tmp_path / "t.csv", tmp_path / "l.txt"
+    table.write_text("mention,n\nbreast cancer,1\nxyzzy,2\nxyzzy,3\n")
+    listed.write_text("breast cancer\nxyzzy\nxyzzy\n")
+    first = "2 of 3 rows (1 of 2 distinct mentions) have no sure answer."
+    for path in (table, listed):
+        result = run("review", "report", path, "--model", trained)
+        assert (result.code, result.out.splitlines()[0]) == (0, first)
+    names = tmp_path / "d.tsv"
+    names.write_text("id\tname\nX:1\tXyzzy\n")
+    run("review", "report", table, "--model", trained, "--lend", names, "-o", tmp_path / "r.md")
+    assert "## named elsewhere: 2 rows" in (tmp_path / "r.md").read_text()
+    assert run("review", "report", table, "--model", trained, "--column", "x").code == 1

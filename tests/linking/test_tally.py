@@ -28,7 +28,7 @@ def test_the_expected_share_and_its_interval(monkeypatch: pytest.MonkeyPatch) ->
     assert expected.answers == 100
     assert expected.share == pytest.approx(0.6 * 0.4 + 0.4 * 0.2)
     # each distinct mention stands twice, so that 100 answers are worth 50
-    variance = 0.32 * 0.68 / 50 + 0.02**2
+    variance = 0.32 * 0.68 / 50 + 0.035**2
     assert expected.high - expected.share == pytest.approx(1.96 * variance**0.5)
     assert expected.share - expected.low == pytest.approx(1.96 * variance**0.5)
     sure = both.expected(HALVED, 0.5)
@@ -39,7 +39,7 @@ def test_the_expected_share_and_its_interval(monkeypatch: pytest.MonkeyPatch) ->
     certain = Tally(linked(1.0, 20), 20).expected(Calibration())
     assert certain is not None
     assert (certain.share, certain.high) == (1.0, 1.0)
-    assert certain.low == pytest.approx(1 - 1.96 * 0.02)
+    assert certain.low == pytest.approx(1 - 1.96 * 0.035)
 
 
 def test_lines() -> None:
