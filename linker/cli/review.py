@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +15,11 @@ import click
 from linker.cli import common, projects
 from linker.cli import options as o
 from linker.cli.evaluate import check
-from linker.desk.decisions import exchange
+from linker.desk.decisions import exchange, updating
 from linker.desk.decisions.store import identified, releases, replaced
 from linker.desk.projects import learning
 from linker.dictionary import Dictionary
-from linker.errors import LinkerError, shown
+from linker.errors import LinkerError, UsageError, shown
 from linker.io import mentions, persistence
 from linker.io import rows as tables
 from linker.io.files import as_utf8
@@ -27,7 +27,7 @@ from linker.io.outputs import row_writer
 from linker.jobs.linking import model_hash
 from linker.jobs.tables import mention_of
 from linker.linking.decided import Decided
-from linker.linking.decisions import conflicts, fate, form_of, in_force, parts_of
+from linker.linking.decisions import conflicts, in_force
 from linker.linking.linker import Linker
 from linker.records import Activity, Decision, Mention
 from linker.text.normalize import person
@@ -150,24 +150,16 @@ def export(options: SimpleNamespace) -> None:
     model=o.MODEL,
     reviewer=o.option("Only those of this person.", "NAME"),
     conflicts=o.flag("Only those on which reviewers disagree."),
-    dictionary=o.option(
-        "Only those whose ids this release of it has changed.", "PATH", flags="--dict"
-    ),
-    on_error=o.ON_ERROR,
 )
 def list_(options: SimpleNamespace) -> None:
     """Print the decisions that are in force, in order of entry, as a table.
 
-    With --dict those that a release of the dictionary, or a model, made merged, ambiguous, obsolete
-    or unknown, with the ids that stand for them now. With --conflicts ids are those of the model.
+    With --conflicts ids are those of the model. What a new release changes, `update` shows.
     """
     with projects.opened(options, read_only=True) as store, common.stdout() as file:
         every = store.list()
         who = options.reviewer
         rows = [d for d in every if who is None or person(who) == person(d.reviewer)]
-        if options.dictionary:
-            _write_changed(rows, o.read_dictionary([options.dictionary], options), file)
-            return
         if options.conflicts:
             dictionary = o.read_dictionary([options.model], options)
             disputed = conflicts(in_force(every, dictionary))
@@ -176,25 +168,68 @@ def list_(options: SimpleNamespace) -> None:
         exchange.write(rows, file)
 
 
-def _write_changed(rows: Sequence[Decision], dictionary: Dictionary, file: TextIO) -> None:
-    """Write the decisions whose ids stand for something else in a dictionary."""
-    counts: Counter[str] = Counter()
-    write_row = row_writer(file)
-    write_row(("state", "decision", "mention", "concept_id", "scope", "reviewer", "now"))
-    named = defaultdict[str, set[str]](set)  # ids by the forms of their names
-    for name, concept in zip(dictionary.names, dictionary.name_concept.tolist(), strict=True):
-        named[form_of(name)].add(dictionary.ids[concept])
-    for d in rows:
-        (state, now), others = fate(d, dictionary), named.get(form_of(d.mention), set())
-        is_whole = d.accepted and len(parts_of(d)) == 1 and state in ("current", "merged")
-        if is_whole and others and others.isdisjoint(now):
-            state, now = "ambiguous", tuple(sorted(others))
-        counts[state] += 1
-        if state != "current":
-            where = d.mention, d.concept_id or "-1", d.scope, d.reviewer
-            write_row((state, str(d.id), *where, "|".join(now)))
-    shown = (f"{count:,} {state}" for state, count in sorted(counts.items()))
+@o.command(
+    review,
+    dictionary=o.option(
+        "The new release, or a model of it.", "PATH", flags="--dict", required=True
+    ),
+    accept=o.commas(
+        f"Take over these kinds ({', '.join(updating.ACCEPTABLE)}), or numbers of rows."
+    ),
+    decisions=_FILE,
+    model=o.MODEL,
+    reviewer=o.option("Who accepts.", "NAME", default=""),
+    output=o.OUTPUT,
+    on_error=o.ON_ERROR,
+)
+def update(options: SimpleNamespace) -> None:
+    """Show what a new release of the dictionary does to the decisions in force, as a table.
+
+    Kinds are: merged (the id is now another concept's), moved (the mention is now a name of another
+    concept), exact now (a broader, narrower or related concept was chosen, and the mention is now a
+    name), ambiguous, obsolete and unknown. The column `now` has the ids of today.
+
+    Nothing is changed without --accept. A row that is named by its number counts as looked at; a
+    whole kind is accepted in bulk, which exports say.
+    """
+    dictionary = o.read_dictionary([options.dictionary], options)
+    with projects.opened(options, read_only=not options.accept) as store:
+        every = store.list()
+        found = [*updating.changes(every, dictionary)]
+        try:
+            wanted = updating.chosen(found, options.accept)
+        except ValueError as error:
+            raise UsageError(
+                f"--accept {error}: no kind that can be accepted, and no decision that changes; "
+                f"expected: {', '.join(updating.ACCEPTABLE)}, or numbers of such rows"
+            ) from None
+        with common.writing(options.output, [options.dictionary]) as file:
+            _write_changes(found, file)
+        new = [
+            decision
+            for change, bulk in wanted
+            if (decision := updating.accepted(change, dictionary, options.reviewer, bulk=bulk))
+        ]
+        if new:
+            store.add(new)
+    counts = Counter(change.kind for change in found)
+    counts["current"] = len(every) - len(found)
+    shown = (f"{counts[kind]:,} {kind}" for kind in ("current", *updating.KINDS) if counts[kind])
     common.say(f"decisions: {', '.join(shown) or 'none'}")
+    if new:
+        common.say(f"{common.were(len(new), 'decision')} taken")
+
+
+def _write_changes(found: Sequence[updating.Change], file: TextIO) -> None:
+    """Write the decisions that a release changes."""
+    write_row = row_writer(file)
+    write_row(
+        ("kind", "decision", "mention", "concept_id", "predicate", "scope", "reviewer", "now")
+    )
+    for change in found:
+        d = change.decision
+        about = d.mention, d.concept_id or "-1", d.predicate, d.scope, d.reviewer
+        write_row((change.kind, str(d.id), *about, "|".join(change.now)))
 
 
 @o.command(

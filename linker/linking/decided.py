@@ -81,7 +81,7 @@ class Decided:
             raise LinkerError(
                 f"{shown(file.path)}: is of another dictionary: the model has none of the ids of "
                 f"its decisions ({counted(map(namespace, ids))}); name the model that they were "
-                "made with, or see linker review list --dict"
+                "made with, or see linker review update"
             )
         disputed = sum(map(len, conflicts(decided.places)))
         if unknown or disputed:

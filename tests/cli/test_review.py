@@ -130,12 +130,20 @@ def test_what_is_exported_is_imported(run: Run, trained: Path, file: Path, tmp_p
 
 def test_check(run: Run, file: Path, medic: Callable[..., Path]) -> None:
     new = medic(("Gout", "MESH:D006073", "", ""), ("Other", "MESH:D000001", "", ""))
-    result = run("review", "list", "--decisions", file, "--dict", new)
-    assert [(r["state"], r["mention"], r["now"]) for r in rows(result.out)] == [
+    result = run("review", "update", "--decisions", file, "--dict", new)
+    assert [(r["kind"], r["mention"], r["now"]) for r in rows(result.out)] == [
         ("unknown", "breast cancer", ""),
-        ("ambiguous", "gout", "MESH:D006073"),
+        ("moved", "gout", "MESH:D006073"),
     ]
-    assert "1 ambiguous, 1 unknown" in result.err
+    assert "1 moved, 1 unknown" in result.err
+    assert run("review", "update", "--dict", new, "--accept", "sideways").code == 2
+    again = ("review", "update", "--decisions", file, "--dict", new, "--accept", "moved")
+    assert "1 decision was taken" in run(*again, "--reviewer", "Ann").err
+    listed = rows(run("review", "list", "--decisions", file).out)
+    assert ("gout", "MESH:D006073", "Ann") in [
+        (r["mention"], r["concept_id"], r["reviewer"]) for r in listed
+    ]
+    assert [r["kind"] for r in rows(run(*again[:-2]).out)] == ["unknown"]  # nothing is left to move
 
 
 def test_bad_rows(run: Run, trained: Path, tmp_path: Path) -> None:

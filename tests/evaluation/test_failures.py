@@ -28,8 +28,6 @@ def linker(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     return train(Dictionary.read(path))
 
 
-
-
 def part(text: str, *found: tuple[str, float, str], nil: bool = False) -> Part:
     """A part with candidates: id, confidence and matched name."""
     every = [Candidate(i, i, name, 1.0, confidence=p) for i, p, name in found]
