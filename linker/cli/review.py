@@ -27,7 +27,7 @@ from linker.io.outputs import row_writer
 from linker.jobs.linking import model_hash
 from linker.jobs.tables import mention_of
 from linker.linking.decided import Decided
-from linker.linking.decisions import conflicts, in_force
+from linker.linking.decisions import conflicts, in_force, number_of, standing
 from linker.linking.linker import Linker
 from linker.records import Activity, Decision, Mention
 from linker.text.normalize import person
@@ -194,7 +194,8 @@ def update(options: SimpleNamespace) -> None:
     """
     dictionary = o.read_dictionary([options.dictionary], options)
     with projects.opened(options, read_only=not options.accept) as store:
-        every = store.list()
+        places = in_force(store.list()).values()
+        every = sorted((d for of in places for d in standing(of)), key=number_of)
         found = [*updating.changes(every, dictionary)]
         try:
             wanted = updating.chosen(found, options.accept)
