@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,11 +12,12 @@ import narwhals as nw
 from linker.errors import LinkerError, shorten
 from linker.integrations import Model, linker_of
 from linker.io.files import MENTION_LIMIT
-from linker.io.outputs import Layout
+from linker.io.outputs import Layout, outcome
 from linker.jobs import tables
 from linker.jobs.linking import lends
 from linker.linking.linker import Linker
 from linker.linking.requests import Limits
+from linker.linking.tally import Tally
 from linker.records import Prediction
 
 if TYPE_CHECKING:
@@ -82,7 +84,11 @@ def link_column(
             f"otherwise: prefix={f'{column}_'!r}"
         )
     texts = texts_of(table.get_column(column).to_list(), column)
-    rows = {text: _row(prediction) for text, prediction in linked(linker, texts, **limits)}
+    counts, rows, tally = Counter(filter(None, texts)), dict[str, dict[str, Any]](), Tally()
+    for text, prediction in linked(linker, texts, **limits):
+        rows[text] = _row(prediction)
+        tally.outcomes[outcome(prediction)] += counts[text]
+    tally.distinct = len(rows)
     new = (
         nw.new_series(
             prefix + name,
@@ -92,7 +98,11 @@ def link_column(
         )
         for name, dtype in dtypes.items()
     )
-    return table.with_columns(new).to_native()  # type: ignore[no-any-return]
+    made = table.with_columns(new).to_native()
+    if table.implementation.is_pandas():  # others have no place for it
+        calibration = linker.ranker.calibration if linker.ranker else None
+        made.attrs["linker"] = tally.lines("row", calibration, limits.get("coverage"))
+    return made  # type: ignore[no-any-return]
 
 
 def texts_of(cells: Iterable[Any], column: object) -> list[str | None]:

@@ -57,7 +57,7 @@ class Tally:
             if outcome.kind == "linked" and outcome.confidence is not None:
                 kept[outcome.confidence] += count * (outcome.confidence >= least)
         total, alike = kept.total(), self.outcomes.total() / max(1, self.distinct)
-        if total < _FEWEST * alike:
+        if not total or total < _FEWEST * alike:
             return None
         values, counts = np.array([*kept]), np.array([*kept.values()])
         share = float(calibration.expected(values) @ counts / total)

@@ -43,6 +43,11 @@ def test_a_frame_of_pandas_keeps_its_rows_index_and_types(model: Linker) -> None
     assert linked.confidence.iloc[2] == math.prod(part.confidence or 0 for part in parts)
     assert linked.confidence.isna().tolist() == [False, True, False, True, False, True]
     assert linked.state.dropna().tolist() == ["model"] * 4
+    assert linked.attrs["linker"][0].startswith("4 rows: ")
+    sets = link_column(frame, "diagnosis", model, coverage=0.9)
+    assert [*sets][-2:] == ["set", "set_size"]
+    assert sets.set_size.isna().tolist() == linked.concept_id.isna().tolist()
+    assert sets.attrs["linker"][-1].startswith("sets for 0.9: ")
 
 
 def test_cells_that_are_missing_have_missing_answers(model: Linker) -> None:

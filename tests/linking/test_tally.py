@@ -36,6 +36,7 @@ def test_the_expected_share_and_its_interval(monkeypatch: pytest.MonkeyPatch) ->
     assert (sure.answers, sure.share) == (60, pytest.approx(0.4))
     assert both.expected(HALVED, 0.9) is None
     assert Tally(linked(0.9, 19), 19).expected(Calibration()) is None  # too few
+    assert Tally().expected(Calibration()) is None
     certain = Tally(linked(1.0, 20), 20).expected(Calibration())
     assert certain is not None
     assert (certain.share, certain.high) == (1.0, 1.0)
