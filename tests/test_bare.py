@@ -45,6 +45,8 @@ review import dictionaries/sample_mentions.tsv --reviewer Ada --decisions decisi
 review list --decisions decisions.sqlite
 review export --decisions decisions.sqlite -o decisions.tsv
 review learn --decisions decisions.sqlite
+review update --decisions decisions.sqlite --dict dictionaries/sample_medic.tsv
+review report dictionaries/sample_mentions.txt
 review withdraw 1 --decisions decisions.sqlite
 review import dictionaries/sample_mentions.txt --project sample
 review projects
