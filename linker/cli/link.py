@@ -27,7 +27,7 @@ from linker.jobs import linking
 from linker.jobs import tables as linked
 from linker.jobs.linking import Item, LinkSettings, link_files
 from linker.linking.decided import Decided
-from linker.linking.tally import Tally
+from linker.linking.tally import Tally, checksum
 from linker.records import Mention, Prediction, Selection
 
 
@@ -172,19 +172,19 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     decisions = Decided.of_file(settings.decisions, linker)
     link_mentions = settings.link(linker, decisions)
     rows = linked.predicted(table.rows(), place, link_mentions, long, settings.batch_size)
-    tally, distinct = Tally(), set[str]()
+    tally = Tally()
 
     def counted() -> Iterator[tuple[TableRow, Prediction | None]]:
         with common.bar("rows", options.output) as bar:
             for row, prediction in rows:
                 tally.outcomes[outputs.outcome(prediction)] += 1
-                distinct.add(prediction.mention.text if prediction else "")
+                if prediction:
+                    tally.distinct.add(checksum(prediction.mention.text))
                 yield row, prediction
                 bar.update()
 
     layout = dataclasses.replace(settings.layout(False, linker, decisions), beside=True)
     common.write_table(table, options.output, *linked.written(counted(), layout))
-    tally.distinct = len(distinct)
     common.say_tally("row", tally, linker, settings.coverage)
     common.say_long(long)
 

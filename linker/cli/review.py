@@ -20,16 +20,16 @@ from linker.desk.decisions.store import identified, releases, replaced
 from linker.desk.projects import learning
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError, UsageError, shown
-from linker.io import mentions, persistence
+from linker.io import mentions, persistence, tsv
 from linker.io import rows as tables
 from linker.io.files import as_utf8
 from linker.io.outputs import row_writer
 from linker.jobs.linking import model_hash
 from linker.jobs.tables import mention_of
 from linker.linking.decided import Decided
-from linker.linking.decisions import conflicts, in_force, number_of, standing
+from linker.linking.decisions import conflicts, in_force, standing
 from linker.linking.linker import Linker
-from linker.records import Activity, Decision, Mention
+from linker.records import Activity, Decision
 from linker.text.normalize import person
 
 
@@ -185,36 +185,37 @@ def list_(options: SimpleNamespace) -> None:
 def update(options: SimpleNamespace) -> None:
     """Show what a new release of the dictionary does to the decisions in force, as a table.
 
-    Kinds are: merged (the id is now another concept's), moved (the mention is now a name of another
-    concept), exact now (a broader, narrower or related concept was chosen, and the mention is now a
-    name), ambiguous, obsolete and unknown. The column `now` has the ids of today.
+    Kinds are: merged (the id is now another concept's, which linking follows), moved (the mention
+    has become a name of another concept), exact now (a broader, narrower or related concept was
+    chosen, and the mention has become a name), ambiguous, obsolete and unknown. The column `now`
+    has the ids of today. What was a name already in the dictionary of --model is no change.
 
-    Nothing is changed without --accept. A row that is named by its number counts as looked at; a
-    whole kind is accepted in bulk, which exports say.
+    Nothing is changed without --accept, which takes moved, "exact now", or numbers of the column
+    `decision`. One that is named by its number counts as looked at; a whole kind is accepted in
+    bulk, which exports say, but for decisions of one document and where reviewers disagree.
     """
     dictionary = o.read_dictionary([options.dictionary], options)
+    before = o.read_dictionary([options.model], options)
     with projects.opened(options, read_only=not options.accept) as store:
-        places = in_force(store.list()).values()
-        every = sorted((d for of in places for d in standing(of)), key=number_of)
-        found = [*updating.changes(every, dictionary)]
+        every = store.list()
+        found = updating.changes(every, dictionary, before)
         try:
             wanted = updating.chosen(found, options.accept)
         except ValueError as error:
             raise UsageError(
-                f"--accept {error}: no kind that can be accepted, and no decision that changes; "
-                f"expected: {', '.join(updating.ACCEPTABLE)}, or numbers of such rows"
+                f"--accept {error}: no kind that can be accepted, and no decision that needs one; "
+                f"expected: {', '.join(updating.ACCEPTABLE)}, or numbers of such decisions"
             ) from None
         with common.writing(options.output, [options.dictionary]) as file:
             _write_changes(found, file)
         new = [
-            decision
+            updating.accepted(change, dictionary, options.reviewer, bulk=bulk)
             for change, bulk in wanted
-            if (decision := updating.accepted(change, dictionary, options.reviewer, bulk=bulk))
         ]
         if new:
             store.add(new)
     counts = Counter(change.kind for change in found)
-    counts["current"] = len(every) - len(found)
+    counts["current"] = sum(len(standing(of)) for of in in_force(every).values()) - len(found)
     shown = (f"{counts[kind]:,} {kind}" for kind in ("current", *updating.KINDS) if counts[kind])
     common.say(f"decisions: {', '.join(shown) or 'none'}")
     if new:
@@ -291,18 +292,29 @@ def report(options: SimpleNamespace) -> None:
 
 
 def _mentions(options: SimpleNamespace) -> Iterator[str]:
-    """The mentions of a table or a list."""
+    """The mentions of a table, a list or documents; those of what linker wrote once a mention."""
     source, column = options.source, options.column
-    if not tables.is_workbook(source) and column is None and mentions.detect(source) == "txt":
-        lines = mentions.read(source, "txt", on_error=options.on_error)
-        yield from (mention.text for mention in lines if isinstance(mention, Mention))
+    kind = "tsv" if column or tables.is_workbook(source) else mentions.detect(source)
+    if kind != "tsv":
+        read = mentions.read(source, kind, on_error=options.on_error)
+        for number, (asked, _) in enumerate(mentions.flatten(read)):
+            if number or asked.text.lower() != "mention":  # the header of a table of one column
+                yield asked.text
         return
     wanted = [column or "mention"]
     table = tables.read(source, wanted, encoding=options.encoding, on_error=options.on_error)
-    place, long = tables.place_of(table, wanted[0]), list[int]()
+    place, long, before = tables.place_of(table, wanted[0]), list[int](), ("", "")
+    of_linker = {*tsv.COLUMNS} <= {*table.header}
     for row in table.rows():
-        if mention := mention_of(row, place, long):
-            yield mention.text
+        if not (mention := mention_of(row, place, long)):
+            continue
+        if of_linker:  # a row for each candidate of each part
+            rank, part = (row.cells[table.header.index(name)] for name in ("rank", "part"))
+            is_other = mention.text == before[0] and part != before[1]
+            if rank not in ("", "1") or is_other:
+                continue
+            before = mention.text, part
+        yield mention.text
     common.say_long(long)
 
 

@@ -140,7 +140,7 @@ def report(found: list[Failure], rows: int, distinct: int) -> Iterator[str]:
     if not found:
         return
     count, settles = settled(found)
-    yield f"Deciding the {count:,} most frequent settles {_rows(settles)}.\n"
+    yield f"Deciding the {count:,} most frequent settles {_rows(settles)}, half of these.\n"
     of_kind = defaultdict[str, list[Failure]](list)
     for failure in found:
         of_kind[failure.kind].append(failure)

@@ -321,6 +321,7 @@ class Outcome(NamedTuple):
     assertion: str = "present"  # what the text says of it
     confidence: float | None = None  # of the model that it is right; None where people decided
     answers: int = 0  # in its largest set
+    weakest: float | None = None  # the least confidence of its parts, which a threshold looks at
 
 
 def outcome(prediction: Prediction | None) -> Outcome:
@@ -340,9 +341,12 @@ def outcome(prediction: Prediction | None) -> Outcome:
         c and (c.confidence is None or c.confidence >= _UNSURE) for c in best
     )
     confidence = None if is_accepted else prediction.confidence
-    rounded = None if confidence is None else round(confidence, 3)
     kind = "linked" if all(best) and is_sure else "unsure"
-    return Outcome(kind, prediction.assertion, rounded, answers)
+    if confidence is None:
+        return Outcome(kind, prediction.assertion, None, answers)
+    weakest = min(part.confidence or 0.0 for part in prediction.parts)
+    rounded = round(confidence, 3), answers, round(weakest, 3)
+    return Outcome(kind, prediction.assertion, *rounded)
 
 
 ASSERTED = {

@@ -26,7 +26,7 @@ from linker.linking.decisions_file import DecisionsFile
 from linker.linking.documents import Annotator, recognizer
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
-from linker.linking.tally import Tally
+from linker.linking.tally import Tally, checksum
 from linker.records import Document, Mention, Selection
 from linker.text import short_forms
 
@@ -172,8 +172,8 @@ def _written(
     header = format.header(linked[0][0] if linked else None, layout)
     outcomes = Counter(outcome for _, of_item in texts for outcome in of_item)
     whole = "".join(text for text, _ in texts)
-    distinct = {p.mention.text for _, of_item in linked for p in of_item}
-    return Written(header, whole, len(texts), outcomes.total(), Tally(outcomes, len(distinct)))
+    distinct = {checksum(p.mention.text) for _, of_item in linked for p in of_item}
+    return Written(header, whole, len(texts), outcomes.total(), Tally(outcomes, distinct))
 
 
 def layout_of(
@@ -205,7 +205,7 @@ def layout_of(
 def _check_form(form: str, also: bool, sets: bool) -> None:
     if sets and form in FORMATS and not FORMATS[form].has_sets:
         raise LinkerError(
-            f"the format {form} has no place for sets of answers (--coverage); write tsv or jsonl"
+            f"the format {form} has no place for sets of answers (coverage); choose tsv or jsonl"
         )
     if also and form in FORMATS and not FORMATS[form].has_also:
         raise LinkerError(

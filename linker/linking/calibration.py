@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 GROUPS = ("name", "short form", "other")
 """A mention that is letter by letter a name, one short word in capitals, or neither."""
-ENOUGH = 100  # mentions of a group by which it is calibrated alone, without those that ship
+ENOUGH = 100  # mentions of a group by which it is calibrated alone
+_ENOUGH_OF_ALL = 300  # mentions by which confidences are corrected
 _KEPT = 1000  # probabilities of a group that are kept, as quantiles where it has more
 _KNOTS = 30  # of the curve of what confidences are worth
 
@@ -52,7 +53,8 @@ class Group:
 
     def least(self, coverage: float) -> float:
         """The probability that an answer of a set has; 0, so that all are in it, of too few."""
-        place = int((1 - coverage) * (len(self.probabilities) + 1) + 1e-9)
+        count = len(self.probabilities)
+        place = min(count, int((1 - coverage) * (count + 1) + 1e-9))
         return self.probabilities[place - 1] if place else 0.0
 
 
@@ -87,24 +89,27 @@ class Calibration:
 
     def expected(self, confidence: NDArray[Any]) -> NDArray[np.float64]:
         """The share of answers that is right, of each confidence."""
-        if not self.worth:
-            return confidence.astype(np.float64)
         x, y = np.array(self.worth).T
         share: NDArray[np.float64] = np.interp(confidence, x, y)
         return share
 
     def before(self, others: Calibration) -> Calibration:
-        """These groups; one of few mentions has those of the other calibration beside its own."""
-        groups = dict(others.groups)
+        """These groups; one of few mentions is filled up with quantiles of the other calibration.
+
+        Few mentions altogether do not correct confidences.
+        """
+        groups, total = dict(others.groups), 0
         for name, own in self.groups.items():
-            count = len(own.probabilities)
+            total += (count := len(own.probabilities))
             if count < ENOUGH and name in groups:
-                more = groups[name]
-                every = sorted((*own.probabilities, *more.probabilities))
-                share = count / len(every)
-                own = Group(tuple(every), round(share * own.found + (1 - share) * more.found, 4))
+                more = np.array(groups[name].probabilities)
+                places = (np.arange(ENOUGH - count) * len(more)) // (ENOUGH - count)
+                every = sorted((*own.probabilities, *more[places].tolist()))
+                share = count / ENOUGH
+                found = share * own.found + (1 - share) * groups[name].found
+                own = Group(tuple(every), round(found, 4))
             groups[name] = own
-        return Calibration(groups, self.worth or others.worth)
+        return Calibration(groups, self.worth if total >= _ENOUGH_OF_ALL else others.worth)
 
     def least(self, group: int, coverage: float) -> float:
         """The probability that an answer in a set of a mention of this group has."""

@@ -182,11 +182,12 @@ class Decided:
     def _accepted(self, prediction: Prediction, ruling: Ruling) -> Prediction:
         """The prediction with the accepted concepts."""
         kind, parts = _read_in_parts(prediction, len(ruling.parts))
+        has_sets = any(part.answers for part in prediction.parts)
         ids = _order_as_parts(parts, ruling.parts)
         return replace(
             prediction,
             parts=tuple(
-                self._with_first(part, identifier, ruling)
+                self._with_first(part, identifier, ruling, has_sets)
                 for part, identifier in zip(parts, ids, strict=True)
             ),
             reading=kind,
@@ -195,14 +196,19 @@ class Decided:
             decisions=ruling.by,
         )
 
-    def _with_first(self, part: Part, identifier: str, ruling: Ruling) -> Part:
-        """The part with an accepted concept first; with none where the id is empty."""
+    def _with_first(self, part: Part, identifier: str, ruling: Ruling, has_sets: bool) -> Part:
+        """The part with an accepted concept first; with none where the id is empty.
+
+        A set is what was accepted; in bulk it stands before the answers of the model.
+        """
         candidates = _candidates_of(part)
         others = tuple(c for c in candidates if c.concept_id not in ruling.rejected | {identifier})
         if not ruling.is_in_bulk:
             others = tuple(replace(c, confidence=c.confidence and 0.0) for c in others)
-        if part.answers and not ruling.is_in_bulk:
-            part = replace(part, answers=(identifier or None,))
+        if has_sets:
+            answer = identifier or None
+            others_of_set = (a for a in part.answers if a != answer and ruling.is_in_bulk)
+            part = replace(part, answers=(answer, *others_of_set))
         if not identifier:
             return replace(part, candidates=others, nil=True, rejected=None)
         dictionary = self._linker.dictionary

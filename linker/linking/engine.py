@@ -274,14 +274,16 @@ class Engine:
                     Candidate(identifier, name, matched, score, sparse, dense, lender, sure)
                 )
             said = stronger(part.assertion, answer.assertion)
-            answers = self._answers(answer, ranking, lookup)
+            answers = self._answers(answer, ranking, lookup, limit)
             of_part = Part(
                 part.text, part.expanded, spans, tuple(candidates), assertion=said, answers=answers
             )
             parts.append(_answered(answer.request, of_part, is_none))
         return tuple(parts)
 
-    def _answers(self, answer: Answer, ranking: Ranking, lookup: int) -> tuple[str | None, ...]:
+    def _answers(
+        self, answer: Answer, ranking: Ranking, lookup: int, limit: float
+    ) -> tuple[str | None, ...]:
         """The answers for a text, one of which is right as often as is asked for; or ()."""
         coverage = answer.request.coverage
         if coverage is None or self.ranker is None:
@@ -289,7 +291,7 @@ class Engine:
         least = self.ranker.calibration.least(int(ranking.groups[answer.place]), coverage)
         rows = ranking.rows(lookup)
         ids = [self.dictionary.ids[row] for row in ranking.batch.found.concepts[rows].tolist()]
-        return answers_of(ids, ranking.confidence[rows], least)
+        return answers_of(ids, np.minimum(ranking.confidence[rows], limit), least)
 
     def doubt(
         self, part: PartWording, ranking: Ranking, lookup: int, answer: Answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -15,6 +16,11 @@ _DRIFT = 0.035
 texts differ from those that calibrated; `benchmarks/accuracy/promises.py` measures it."""
 _FEWEST = 20  # distinct mentions; of fewer nothing can be said
 _SURE = 0.9  # a threshold that is shown, beside the one that was asked for
+
+
+def checksum(text: str) -> int:
+    """What tells texts apart in little memory, alike in all processes."""
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +42,16 @@ class Tally:
 
     Attributes:
         outcomes: how many mentions have each outcome.
-        distinct: how many of them differ, roughly; equal ones are right or wrong together.
+        distinct: the checksums of their texts; equal ones are right or wrong together.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
-    distinct: int = 0
+    distinct: set[int] = field(default_factory=set)
 
     def add(self, other: Tally) -> None:
         """Add those of other mentions."""
         self.outcomes.update(other.outcomes)
-        self.distinct += other.distinct
+        self.distinct |= other.distinct
 
     def expected(self, calibration: Calibration, least: float = 0.0) -> Expected | None:
         """How many of the linked ones are right that are as sure as `least`; None of too few.
@@ -55,14 +61,19 @@ class Tally:
         kept = Counter[float]()
         for outcome, count in self.outcomes.items():
             if outcome.kind == "linked" and outcome.confidence is not None:
-                kept[outcome.confidence] += count * (outcome.confidence >= least)
-        total, alike = kept.total(), self.outcomes.total() / max(1, self.distinct)
+                kept[outcome.confidence] += count * ((outcome.weakest or 0.0) >= least)
+        total, alike = kept.total(), self._asked / max(1, len(self.distinct))
         if not total or total < _FEWEST * alike:
             return None
         values, counts = np.array([*kept]), np.array([*kept.values()])
         share = float(calibration.expected(values) @ counts / total)
         half = 1.96 * float(np.sqrt(share * (1 - share) * alike / total + _DRIFT**2))
         return Expected(total, share, max(0.0, share - half), min(1.0, share + half))
+
+    @property
+    def _asked(self) -> int:
+        """How many mentions are not empty."""
+        return sum(n for outcome, n in self.outcomes.items() if outcome.kind != "empty")
 
     def lines(
         self, what: str, calibration: Calibration | None, coverage: float | None
@@ -83,16 +94,17 @@ class Tally:
         asserted = ", ".join(f"{count(n):,} {word}" for n, word in ASSERTED.items() if count(n))
         lines = [f"{total:,} {what}{'s' * (total != 1)}: {counts}"]
         lines[0] += asserted and f"; of these {asserted}"
-        if calibration and (every := self.expected(calibration)):
+        if calibration and calibration.worth and (every := self.expected(calibration)):
             line = f"of the linked ones {every}"
-            if sure := self.expected(calibration, _SURE):
+            sure = self.expected(calibration, _SURE)
+            if sure and sure.answers < every.answers:
                 line += f"; with --threshold {_SURE} {sure.answers:,} are left, {sure}"
             lines.append(line)
-        if coverage:
-            sizes = Counter[int]()
-            for outcome, n in self.outcomes.items():
-                sizes[outcome.answers] += n
-            mean = sum(size * n for size, n in sizes.items()) / max(1, total)
-            one = sizes[1] / max(1, total)
+        sizes = Counter[int]()
+        for outcome, n in self.outcomes.items():
+            sizes[outcome.answers] += n * (outcome.answers > 0)
+        if coverage and (with_sets := sizes.total()):
+            mean = sum(size * n for size, n in sizes.items()) / with_sets
+            one = sizes[1] / with_sets
             lines.append(f"sets for {coverage}: {mean:.2f} answers on average, {one:.0%} have one")
         return lines

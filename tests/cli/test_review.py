@@ -128,19 +128,24 @@ def test_what_is_exported_is_imported(run: Run, trained: Path, file: Path, tmp_p
     assert f"{OVARIAN}\tOvarian Neoplasms" in sssom.out
 
 
-def test_check(run: Run, file: Path, medic: Callable[..., Path]) -> None:
-    new = medic(("Gout", "MESH:D006073", "", ""), ("Other", "MESH:D000001", "", ""))
-    result = run("review", "update", "--decisions", file, "--dict", new)
+def test_a_new_release(
+    run: Run, file: Path, trained: Path, medic: Callable[..., Path], tmp_path: Path
+) -> None:
+    new = medic(("Gout", "MESH:D006073", "", ""), ("Sore Toe", "MESH:D000001", "", ""))
+    toe, options = tmp_path / "toe.tsv", ("--decisions", file, "--model", trained)
+    toe.write_text("mention\tconcept_id\nsore toe\tMESH:D006073\n", "utf-8")
+    run("review", "import", toe, *options, "--reviewer", "Bob")
+    result = run("review", "update", "--dict", new, *options)
     assert [(r["kind"], r["mention"], r["now"]) for r in rows(result.out)] == [
         ("unknown", "breast cancer", ""),
-        ("moved", "gout", "MESH:D006073"),
+        ("moved", "sore toe", "MESH:D000001"),
     ]
-    assert "1 moved, 1 unknown" in result.err
-    assert run("review", "update", "--dict", new, "--accept", "sideways").code == 2
-    again = ("review", "update", "--decisions", file, "--dict", new, "--accept", "moved")
+    assert "1 current, 1 moved, 1 unknown" in result.err
+    assert run("review", "update", "--dict", new, *options, "--accept", "merged").code == 2
+    again = ("review", "update", "--dict", new, *options, "--accept", "moved")
     assert "1 decision was taken" in run(*again, "--reviewer", "Ann").err
     listed = rows(run("review", "list", "--decisions", file).out)
-    assert ("gout", "MESH:D006073", "Ann") in [
+    assert ("sore toe", "MESH:D000001", "Ann") in [
         (r["mention"], r["concept_id"], r["reviewer"]) for r in listed
     ]
     assert [r["kind"] for r in rows(run(*again[:-2]).out)] == ["unknown"]  # nothing is left to move

@@ -79,7 +79,7 @@ def test_failures_of_a_column(linker: Linker) -> None:
     ]
     lines = "\n".join(report(found, 7, 6)).splitlines()
     assert lines[0] == "3 of 7 rows (2 of 6 distinct mentions) have no sure answer."
-    assert lines[1] == "Deciding the 1 most frequent settles 2 rows."
+    assert lines[1] == "Deciding the 1 most frequent settles 2 rows, half of these."
     headings = [line for line in lines if line.startswith("## ")]
     assert headings == [
         "## no name like it: 2 rows, 1 distinct",

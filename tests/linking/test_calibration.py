@@ -37,6 +37,7 @@ TENTHS = [place / 10 for place in range(1, 10)]
         (0.9, 0.1),
         (0.75, 0.2),  # 2.5 of 10
         (0.95, 0.0),  # half of one: nine mentions are too few
+        (1e-12, 0.9),
     ],
 )
 def test_the_least_probability_of_nine_mentions(coverage: float, least: float) -> None:
@@ -69,16 +70,17 @@ def test_quantiles_of_many_mentions_are_no_higher_than_all_of_them() -> None:
 
 
 def test_a_group_of_few_mentions_has_those_of_the_other_calibration_beside_its_own() -> None:
-    many, few = group(*[0.5] * 100), Group((0.2, 0.4), 0.5)
-    both = Calibration({"name": many, "other": few}).before(
-        Calibration({"name": few, "other": Group((0.1, 0.3, 0.6), 1.0), "short form": few})
+    many, few, shipped = group(*[0.5] * 100), Group((0.2, 0.4), 0.5), ((0.0, 0.0), (1.0, 0.5))
+    hundredths = tuple(place / 196 for place in range(196))
+    both = Calibration({"name": many, "other": few}, ((0.0, 1.0), (1.0, 1.0))).before(
+        Calibration({"name": few, "other": Group(hundredths, 1.0), "short form": few}, shipped)
     )
-    assert both.groups == {
-        "name": many,
-        "other": Group((0.1, 0.2, 0.3, 0.4, 0.6), 0.8),
-        "short form": few,
-    }
-    assert both.least(2, 0.5) == 0.3
+    assert both.groups.keys() == {"name", "other", "short form"}
+    assert (both.groups["name"], both.groups["short form"]) == (many, few)
+    filled = both.groups["other"]  # each second of the 196 beside its own
+    assert filled.probabilities == tuple(sorted((0.2, 0.4, *hundredths[::2])))
+    assert filled.found == pytest.approx(0.99)
+    assert both.worth == shipped  # 102 mentions are too few for a curve
     assert Calibration().least(2, 0.5) == 0.0  # all answers
 
 
@@ -194,6 +196,13 @@ def test_the_sets_of_a_linker(linker: Linker) -> None:
     assert "set" not in linker.link("breast cancer").to_dict()["parts"][0]
 
 
+def test_the_set_of_a_short_form_that_nothing_explains_has_none(linker: Linker) -> None:
+    part = linker.link("AT", coverage=0.9).parts[0]
+    assert part.best
+    assert part.best.confidence == 0.4
+    assert {part.best.concept_id, None} <= {*part.answers}
+
+
 def test_sets_are_the_same_whatever_is_returned(linker: Linker) -> None:
     for limits in ({"k": 1}, {"threshold": 0.99}, {"threshold": 0.0}, {"min_score": 2.0}):
         part = linker.link("breast cancers", coverage=0.9, **limits).parts[0]
@@ -230,6 +239,12 @@ def test_what_people_decided_is_the_set(linker: Linker) -> None:
     assert linked(Decision("breast cancer", "MESH:D006509")) == ("MESH:D006509",)
     assert linked(Decision("breast cancer", "")) == (None,)
     assert linked(Decision("breast cancer", "MESH:D001943", accepted=False)) == (None,)
+    of_crowd = Decision("breast cancer", "MESH:D006509", bulk=True)  # nobody looked
+    assert linked(of_crowd) == ("MESH:D006509", "MESH:D001943")
+    both = Decided([Decision("breast cancer", "MESH:D006509|MESH:D001943", id=1)], linker)
+    parts = linker.link("breast cancer", coverage=0.9, decisions=both).parts
+    assert {part.answers for part in parts} == {("MESH:D006509",), ("MESH:D001943",)}
+    assert linker.link("breast cancer", decisions=both).parts[0].answers == ()
 
 
 @pytest.mark.parametrize("coverage", [0, 1, -0.5, 2, float("nan")])

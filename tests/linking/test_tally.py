@@ -13,16 +13,16 @@ from linker.linking.calibration import Calibration
 from linker.linking.tally import Tally
 
 HALVED = Calibration(worth=((0.0, 0.0), (1.0, 0.5)))  # confidences are worth half of what they say
+EQUAL = Calibration(worth=((0.0, 0.0), (1.0, 1.0)))
 
 
 def linked(confidence: float | None, count: int, answers: int = 0) -> Counter[Outcome]:
-    return Counter({Outcome("linked", "present", confidence, answers): count})
+    return Counter({Outcome("linked", "present", confidence, answers, confidence): count})
 
 
 def test_the_expected_share_and_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    both = Tally(
-        linked(0.8, 60) + linked(0.4, 40) + linked(None, 9) + Counter({Outcome("unsure"): 41}), 75
-    )
+    others = Counter({Outcome("unsure"): 41, Outcome("empty"): 900})
+    both = Tally(linked(0.8, 60) + linked(0.4, 40) + linked(None, 9) + others, {*range(75)})
     expected = both.expected(HALVED)
     assert expected is not None
     assert expected.answers == 100
@@ -35,24 +35,26 @@ def test_the_expected_share_and_its_interval(monkeypatch: pytest.MonkeyPatch) ->
     assert sure is not None
     assert (sure.answers, sure.share) == (60, pytest.approx(0.4))
     assert both.expected(HALVED, 0.9) is None
-    assert Tally(linked(0.9, 19), 19).expected(Calibration()) is None  # too few
-    assert Tally().expected(Calibration()) is None
-    certain = Tally(linked(1.0, 20), 20).expected(Calibration())
+    assert Tally(linked(0.9, 19), {*range(19)}).expected(EQUAL) is None  # too few
+    assert Tally().expected(EQUAL) is None
+    certain = Tally(linked(1.0, 20), {*range(20)}).expected(EQUAL)
     assert certain is not None
     assert (certain.share, certain.high) == (1.0, 1.0)
     assert certain.low == pytest.approx(1 - 1.96 * 0.035)
 
 
 def test_lines() -> None:
-    counted = Tally(linked(0.98, 30, 1) + linked(0.6, 10, 3), 40)
-    counted.add(Tally(Counter({Outcome("no concept", "absent", None, 1): 2}), 2))
+    counted = Tally(linked(0.98, 30, 1) + linked(0.6, 10, 3), {*range(40)})
+    counted.add(
+        Tally(Counter({Outcome("no concept", "absent", None, 1): 2, Outcome("empty"): 1}), {1, 50})
+    )
     lines = counted.lines("row", HALVED, 0.9)
-    assert lines[0] == "42 rows: 40 linked, 0 unsure, 2 no concept, 0 empty; of these 2 denied"
+    assert lines[0] == "43 rows: 40 linked, 0 unsure, 2 no concept, 1 empty; of these 2 denied"
     assert "44% right" in lines[1]  # (30 * 0.49 + 10 * 0.3) / 40
     assert "30 are left, some 49% right" in lines[1]
     assert lines[2].startswith("sets for 0.9: 1.48 answers on average, 76% have one")
     assert counted.lines("row", None, None) == lines[:1]
-    few = Tally(linked(0.98, 3), 3)
+    few = Tally(linked(0.98, 3), {1})
     assert few.lines("mention", HALVED, None) == [
         "3 mentions: 3 linked, 0 unsure, 0 no concept, 0 empty"
     ]
@@ -67,11 +69,23 @@ def test_outcomes() -> None:
     def of(*parts: Part, state: str = "model") -> Outcome:
         return outcome(Prediction(Mention("x"), parts, state=state))  # type: ignore[arg-type]
 
-    assert of(Part("x", candidates=(sure,), answers=("A", None))) == ("linked", "present", 0.877, 2)
-    assert of(Part("x", candidates=(sure,)), Part("y", candidates=(guess,))) == (
-        *("unsure", "present", pytest.approx(0.175), 0),
+    assert of(Part("x", candidates=(sure,), answers=("A", None))) == (
+        "linked",
+        "present",
+        0.877,
+        2,
+        0.877,
     )
-    assert of(Part("x", nil=True, rejected=guess)) == ("no concept", "present", None, 0)
-    assert of(Part("x", candidates=(guess,)), state="accepted") == ("linked", "present", None, 0)
-    assert outcome(None) == ("empty", "present", None, 0)
+    assert of(Part("x", candidates=(sure,)), Part("y", candidates=(guess,))) == (
+        *("unsure", "present", pytest.approx(0.175), 0, 0.2),
+    )
+    assert of(Part("x", nil=True, rejected=guess)) == ("no concept", "present", None, 0, None)
+    assert of(Part("x", candidates=(guess,)), state="accepted") == (
+        "linked",
+        "present",
+        None,
+        0,
+        None,
+    )
+    assert outcome(None) == ("empty", "present", None, 0, None)
     assert tally.OUTCOMES == ("linked", "unsure", "no concept", "empty")

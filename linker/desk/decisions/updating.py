@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from linker.desk.decisions.store import identified, releases
 from linker.dictionary import Dictionary
 from linker.ids import escaped
-from linker.linking.decisions import fate, followed, form_of, parts_of
+from linker.linking.decisions import (
+    concepts_of,
+    fate,
+    form_of,
+    in_force,
+    number_of,
+    parts_of,
+    standing,
+)
 from linker.records import Decision
+from linker.text.normalize import person
 
 KINDS = {
-    "merged": "the id is now another concept's",
-    "moved": "the mention is now a name of another concept",
-    "exact now": "a broader, narrower or related concept was chosen, and an exact one is there now",
-    "ambiguous": "the id, or the mention as a name, stands for several concepts",
+    "merged": "the id is now another concept's; linking follows it",
+    "moved": "the mention has become a name of another concept",
+    "exact now": "a broader, narrower or related concept was chosen, and the mention became a name",
+    "ambiguous": "the id, or the mention as a new name, stands for several concepts",
     "obsolete": "nothing replaces the id",
     "unknown": "the release does not have the id",
 }
-ACCEPTABLE = ("merged", "moved", "exact now")
-"""The kinds that have one answer, so that they can be accepted together."""
+ACCEPTABLE = ("moved", "exact now")
+"""The kinds that need a decision, and have one answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,63 +40,105 @@ class Change:
     decision: Decision
     kind: str  # of `KINDS`
     now: tuple[str, ...]  # the ids that stand for the decision, or for its mention, now
+    # the reviewers of the decisions on the mention that change alike; one decision takes the place
+    # of theirs
+    reviewers: tuple[str, ...] = ()
+    is_alone: bool = True  # whether nothing else was accepted for the mention
 
 
-def changes(decisions: Iterable[Decision], dictionary: Dictionary) -> Iterator[Change]:
-    """Those of the decisions that a release of the dictionary changes, in their order."""
-    named = defaultdict[str, set[str]](set)  # ids by the forms of their names
-    for name, concept in zip(dictionary.names, dictionary.name_concept.tolist(), strict=True):
-        named[form_of(name)].add(dictionary.ids[concept])
-    for decision in decisions:
+def changes(
+    decisions: Iterable[Decision], dictionary: Dictionary, before: Dictionary
+) -> list[Change]:
+    """What a release changes of the decisions that count, in order of entry.
+
+    What a mention was a name of already, when a person decided otherwise, is no change.
+
+    Args:
+        decisions: those that were not withdrawn, in order of entry.
+        dictionary: the release.
+        before: the dictionary that people decided with.
+    """
+    names, old_names = _named(dictionary), _named(before)
+    found = []
+    for place in in_force(decisions).values():
+        of_place = [*_changes(standing(place), dictionary, names, old_names)]
+        accepted = sum(decision.accepted for decision in standing(place))
+        for change in of_place:
+            alike = [c for c in of_place if (c.kind, c.now) == (change.kind, change.now)]
+            reviewers = tuple(dict.fromkeys(c.decision.reviewer for c in alike))
+            found.append(replace(change, reviewers=reviewers, is_alone=len(alike) == accepted))
+    return sorted(found, key=lambda change: number_of(change.decision))
+
+
+def _changes(
+    of_place: Sequence[Decision],
+    dictionary: Dictionary,
+    names: Mapping[str, set[str]],
+    old_names: Mapping[str, set[str]],
+) -> Iterator[Change]:
+    """The changes of the decisions on a mention."""
+    rejected = {i for d in of_place if not d.accepted for i in concepts_of(d)}
+    for decision in of_place:
         kind, now = fate(decision, dictionary)
-        others = tuple(sorted(named.get(form_of(decision.mention), ())))
-        is_followed = kind in ("current", "merged") and decision.accepted
-        if is_followed and len(parts_of(decision)) == 1 and others and {*others}.isdisjoint(now):
+        form, others = form_of(decision.mention), tuple[str, ...]()
+        if decision.accepted and len(parts_of(decision)) == 1 and kind in ("current", "merged"):
+            others = tuple(sorted(names.get(form, set()) - old_names.get(form, set()) - rejected))
+        is_new = others and names[form].isdisjoint(now)
+        if is_new and decision.release != releases(dictionary):
             kind_of_one = "exact now" if decision.predicate else "moved"
             yield Change(decision, kind_of_one if len(others) == 1 else "ambiguous", others)
         elif kind != "current":
             yield Change(decision, kind, now)
 
 
-def accepted(
-    change: Change, dictionary: Dictionary, reviewer: str, *, bulk: bool
-) -> Decision | None:
-    """The decision that takes the place of one, where the change has one answer; else None.
+def _named(dictionary: Dictionary) -> Mapping[str, set[str]]:
+    """The ids of the concepts that have each name, by its form."""
+    named = defaultdict[str, set[str]](set)
+    for name, concept in zip(dictionary.names, dictionary.name_concept.tolist(), strict=True):
+        named[form_of(name)].add(dictionary.ids[concept])
+    return named
 
-    It settles that of the reviewer of the old one.
+
+def accepted(change: Change, dictionary: Dictionary, reviewer: str, *, bulk: bool) -> Decision:
+    """The decision that takes the place of those that change alike, which it settles.
 
     Args:
-        change: what is accepted.
+        change: of a kind of `ACCEPTABLE`.
         dictionary: the release.
         reviewer: who accepts.
         bulk: whether it is accepted with others of its kind, so that nobody looked at it.
     """
     old = change.decision
-    if change.kind not in ACCEPTABLE:
-        return None
-    new = followed(old, dictionary) if change.kind == "merged" else None
-    new = new or replace(old, concept_id=escaped(change.now[0]), predicate="")
-    about: Any = {"reviewer": reviewer, "time": "", "model": "", "release": releases(dictionary)}
-    settles = (old.reviewer,) if old.reviewer != reviewer else ()
-    new = replace(new, **about, bulk=bulk, settles=settles, id=None, step=None)
+    settles = tuple(name for name in change.reviewers if person(name) != person(reviewer))
+    new = Decision(
+        old.mention,
+        escaped(change.now[0]),
+        scope=old.scope,
+        reviewer=reviewer,
+        release=releases(dictionary),
+        bulk=bulk,
+        settles=settles,
+    )
     return identified(new, dictionary)
 
 
 def chosen(found: Sequence[Change], wanted: Iterable[str]) -> list[tuple[Change, bool]]:
-    """The changes of some kinds, or of decisions given by their numbers, and which are of a kind.
+    """The changes of some kinds, or of decisions by their numbers, and whether it is by a kind.
+
+    By its kind none is chosen that holds in one document alone, or where reviewers disagree. Of
+    those that change alike, the first one stands for all.
 
     Raises:
         ValueError: a word is neither a kind that can be accepted nor the number of such a change.
     """
-    result: dict[int | None, tuple[Change, bool]] = {}
+    result: dict[tuple[object, ...], tuple[Change, bool]] = {}
     of_number = {str(c.decision.id): c for c in found if c.kind in ACCEPTABLE}
     for word in wanted:
-        if word in ACCEPTABLE:
-            for change in found:
-                if change.kind == word:
-                    result.setdefault(change.decision.id, (change, True))
-        elif word in of_number:
-            result[of_number[word].decision.id] = of_number[word], False
-        else:
+        if word not in ACCEPTABLE and word not in of_number:
             raise ValueError(word)
+        by_kind = [c for c in found if c.kind == word and c.is_alone and not c.decision.scope]
+        for change in [of_number[word]] if word in of_number else by_kind:
+            key = form_of(change.decision.mention), change.decision.scope, change.now
+            if word in of_number or key not in result:
+                result[key] = change, word not in of_number
     return list(result.values())

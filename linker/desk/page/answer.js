@@ -96,10 +96,11 @@ export class AnswerView {
   }
 
   /** Among how many the right answer is nearly always; COVERAGE of projects/linking.py says how often. */
-  promiseOf({ set = [] }) {
+  promiseOf({ candidates, set = [] }) {
     const count = set.filter(Boolean).length;
     if (!set.length || this.entry.prediction.state !== "model") return null;
-    const first = count > 1 ? `one of the first ${count}` : "the first one";
+    const many = count > candidates.length ? `one of ${count} concepts` : `one of the first ${count}`;
+    const first = count > 1 ? many : "the first one";
     const answer = [count && first, set.includes(null) && "none of these"].filter(Boolean);
     return make("p.promise", `In 9 of 10 such cases the right answer is ${answer.join(", or ")}.`);
   }

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 
 from linker import Decision, Dictionary
+from linker.desk.decisions.store import releases
 from linker.desk.decisions.updating import Change, accepted, changes, chosen
+from linker.linking.decisions import in_force, standing
 
 HEADER = "id\tname\tsynonyms\talt_ids"
+OLD = ("D:1\tGout\t\t", "D:9\tOld\t\t", "D:2\tFoot Pain\told foot\t", "D:77\tGone\t\t")
 RELEASE = (
     "D:1\tGout\tpodagra\tD:9",  # D:9 was merged into it
-    "D:2\tFoot Pain\tsore foot\t",
+    "D:2\tFoot Pain\tsore foot|old foot\t",
     "D:3\tTea Allergy\t\t",
     "D:4\tTwo\tboth\t",
     "D:5\tThree\tboth\t",
@@ -18,14 +24,32 @@ RELEASE = (
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
-    path = tmp_path_factory.mktemp("update") / "d.tsv"
-    path.write_text("\n".join((HEADER, *RELEASE)) + "\n")
-    return Dictionary.read(path)
+def read(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Dictionary]:
+    def make(*rows: str) -> Dictionary:
+        path = tmp_path_factory.mktemp("update") / "d.tsv"
+        path.write_text("\n".join((HEADER, *rows)) + "\n")
+        return Dictionary.read(path)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def release(read: Callable[..., Dictionary]) -> Dictionary:
+    return read(*RELEASE)
+
+
+@pytest.fixture(scope="module")
+def found(read: Callable[..., Dictionary], release: Dictionary) -> Callable[..., list[Change]]:
+    before = read(*OLD)
+
+    def find(*decisions: Decision) -> list[Change]:
+        return changes(decisions, release, before)
+
+    return find
 
 
 def decision(mention: str, concept: str, number: int, **more: object) -> Decision:
-    return Decision(mention, concept, reviewer="Bob", id=number, **more)  # type: ignore[arg-type]
+    return replace(Decision(mention, concept, reviewer="Bob", id=number), **more)  # type: ignore[arg-type]
 
 
 EVERY = [
@@ -35,59 +59,72 @@ EVERY = [
     decision("tea allergy", "D:1", 4, predicate="broad"),
     decision("both", "D:1", 5),
     decision("unheard", "D:77", 6),
-    decision("sore foot", "D:1", 7, accepted=False),  # a rejection stays
-    decision("nothing", "", 8),  # no concept
+    decision("old foot", "D:1", 7),  # a name already, when a person decided otherwise
+    decision("nothing", "", 8),
+    decision("podagra", "", 9),  # had no concept
 ]
 
 
-def test_kinds(release: Dictionary) -> None:
-    assert [(c.decision.id, c.kind, c.now) for c in changes(EVERY, release)] == [
+def test_kinds(found: Callable[..., list[Change]]) -> None:
+    assert [(c.decision.id, c.kind, c.now) for c in found(*EVERY)] == [
         (2, "merged", ("D:1",)),
         (3, "moved", ("D:2",)),
         (4, "exact now", ("D:3",)),
         (5, "ambiguous", ("D:4", "D:5")),
         (6, "unknown", ()),
+        (9, "moved", ("D:1",)),
     ]
 
 
-def test_what_is_accepted_takes_the_place_of_the_old_decision(release: Dictionary) -> None:
-    found = [*changes(EVERY, release)]
-    new = [accepted(change, release, "Ann", bulk=False) for change in found]
-    assert [d and (d.mention, d.concept_id, d.predicate) for d in new] == [
-        ("toe trouble", "D:1", ""),
-        ("sore foot", "D:2", ""),
-        ("tea allergy", "D:3", ""),
-        None,
-        None,
-    ]
-    assert new[0]
-    assert (new[0].reviewer, new[0].settles, new[0].bulk, new[0].id) == (
-        "Ann",
-        ("Bob",),
-        False,
-        None,
-    )
-    own = accepted(found[1], release, "Bob", bulk=True)
-    assert own
-    assert (own.settles, own.bulk) == ((), True)
+def test_what_was_decided_knowingly_is_no_change(
+    found: Callable[..., list[Change]], release: Dictionary
+) -> None:
+    assert found(decision("sore foot", "D:1", 1, release=releases(release))) == []
+    rejected = decision("sore foot", "D:2", 1, accepted=False)
+    assert found(rejected, decision("sore foot", "D:1", 2)) == []
+    assert found(rejected) == []
 
 
-def test_rows_and_kinds_are_chosen(release: Dictionary) -> None:
-    found = [*changes(EVERY, release)]
+def test_what_is_accepted_takes_the_place_of_all_that_change_alike(
+    found: Callable[..., list[Change]], release: Dictionary
+) -> None:
+    every = [decision("sore foot", "D:1", 1), decision("Sore Foot", "D:1", 2, reviewer="Cy")]
+    first, second = found(*every)
+    assert first.reviewers == second.reviewers == ("Bob", "Cy")
+    for reviewer, settles in (("Ann", ("Bob", "Cy")), ("bob", ("Cy",))):
+        new = replace(accepted(first, release, reviewer, bulk=True), id=3)
+        assert (new.concept_id, new.reviewer, new.settles, new.bulk) == (
+            "D:2",
+            reviewer,
+            settles,
+            True,
+        )
+        (of_place,) = in_force([*every, new]).values()
+        assert standing(of_place) == [new]
+        assert found(*every, new) == []
 
-    def wanted(*words: str) -> list[tuple[int | None, bool]]:
-        return [(change.decision.id, bulk) for change, bulk in chosen(found, words)]
 
-    assert wanted("moved", "2") == [(3, True), (2, False)]
+def test_rows_and_kinds_are_chosen(found: Callable[..., list[Change]]) -> None:
+    every = found(*EVERY)
+
+    def wanted(*words: str, among: list[Change] = every) -> list[tuple[int | None, bool]]:
+        return [(change.decision.id, bulk) for change, bulk in chosen(among, words)]
+
+    assert wanted("exact now", "3") == [(4, True), (3, False)]
     assert wanted("3", "3") == [(3, False)]
-    assert wanted("moved", "3") == [(3, False)]  # it was looked at
+    assert wanted("moved", "3") == [(3, False), (9, True)]  # it was looked at
     assert wanted() == []
-    for word in ("1", "5", "6", "ambiguous", "all"):  # current, or without one answer
+    for word in ("1", "2", "5", "6", "merged", "all"):  # without one answer, or nothing to decide
         with pytest.raises(ValueError, match=word):
             wanted(word)
-
-
-def test_a_change_of_a_mention_without_a_concept(release: Dictionary) -> None:
-    """What had none when a person looked may have one now."""
-    (change,) = changes([decision("podagra", "", 1)], release)
-    assert change == Change(decision("podagra", "", 1), "moved", ("D:1",))
+    apart = found(
+        decision("sore foot", "D:1", 1, scope="7"),  # of one document
+        decision("podagra", "D:2", 2),
+        decision("podagra", "D:3", 3, reviewer="Cy"),  # they disagree; each is moved
+        decision("tea allergy", "D:1", 4),
+        decision("tea allergy", "D:3", 5, reviewer="Cy"),  # who has decided so
+        decision("Sore foot", "D:1", 6),
+        decision("sore foot", "D:1", 7, reviewer="Cy"),
+    )
+    assert wanted("moved", among=apart) == [(2, True), (6, True)]
+    assert wanted("1", "4", among=apart) == [(1, False), (4, False)]
