@@ -95,8 +95,11 @@ class Engine:
         names = NameForms(
             table, self.normalize, lambda form: respelling.respelt(form, known, table.__contains__)
         )
+        columns = dictionary.columns.names
+        rows = [] if columns.annotated is None else np.flatnonzero(columns.annotated).tolist()
+        short_forms = linker.short_forms.without(columns.texts[row] for row in rows)
         # without a ranker no confidence weighs other ways to read
-        self._reader = Reader(names, self.options.text, linker.short_forms, self.ranker is not None)
+        self._reader = Reader(names, self.options.text, short_forms, self.ranker is not None)
 
     @cached_property
     def linkable(self) -> NDArray[np.int32]:

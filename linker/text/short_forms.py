@@ -56,6 +56,23 @@ class ShortForms:
             {cell: long for cell, long in self.cells.items() if cell not in theirs},
         )
 
+    def without(self, names: Iterable[str]) -> ShortForms:
+        """These, without what ships of short forms that are among names: the names win."""
+        ours, known = shipped(), {name.lower() for name in names}
+
+        def kept(own: Mapping[str, str], of_ours: Mapping[str, str]) -> dict[str, str]:
+            return {
+                short: long
+                for short, long in own.items()
+                if short.lower() not in known or of_ours.get(short) != long
+            }
+
+        return ShortForms(
+            kept(self.exact, ours.exact),
+            kept(self.folded, ours.folded),
+            kept(self.cells, ours.cells),
+        )
+
 
 @lru_cache(maxsize=1)
 def shipped() -> ShortForms:

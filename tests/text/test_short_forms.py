@@ -79,3 +79,14 @@ def test_bad_lines(tmp_path: Path, line: str) -> None:
     assert (raised.value.line, raised.value.path) == (3, str(path))
     # a caller may skip it: the first long form stays
     assert read(path, on_error=ignore) == ShortForms({"MS": "multiple sclerosis", "XY": "x y"})
+
+
+def test_names_that_were_annotated_win_over_what_ships() -> None:
+    own = shipped().beside(ShortForms({"RA": "refractory anemia"}))
+    left = own.without(["DM", "Htn", "Diabetic", "RA", "dm type 1", "asthma"])
+    assert own.expand("DM") == "diabetes mellitus"
+    assert [left.expand(text) for text in ("DM", "dm", "HTN", "diabetic")] == [
+        *("DM", "dm", "HTN", "diabetic"),
+    ]
+    assert left.expand("RA") == "refractory anemia"  # a user's own list says so
+    assert left.expand("MI") == own.expand("MI") == "myocardial infarction"
