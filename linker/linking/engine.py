@@ -294,7 +294,9 @@ class Engine:
         least = self.ranker.calibration.least(int(ranking.groups[answer.place]), coverage)
         rows = ranking.rows(lookup)
         ids = [self.dictionary.ids[row] for row in ranking.batch.found.concepts[rows].tolist()]
-        return answers_of(ids, np.minimum(ranking.confidence[rows], limit), least)
+        answers = answers_of(ids, np.minimum(ranking.confidence[rows], limit), least)
+        is_open = limit < 1 and None not in answers  # nothing explains the short form
+        return (*answers, None) if is_open else answers
 
     def doubt(
         self, part: PartWording, ranking: Ranking, lookup: int, answer: Answer
