@@ -174,7 +174,7 @@ def list_(options: SimpleNamespace) -> None:
         "The new release, or a model of it.", "PATH", flags="--dict", required=True
     ),
     accept=o.commas(
-        f"Take over these kinds ({', '.join(updating.ACCEPTABLE)}), or numbers of rows."
+        f"Take over these kinds ({', '.join(updating.ACCEPTABLE)}), or numbers of decisions."
     ),
     decisions=_FILE,
     model=o.MODEL,

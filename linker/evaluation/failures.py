@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
-from linker.io.outputs import outcome
+from linker.io.outputs import UNSURE, outcome
 from linker.linking.linker import Linker
 from linker.records import Candidate, Part, Prediction
 from linker.text.find import is_short_form
@@ -90,13 +90,13 @@ def kind_of(part: Part, linker: Linker, elsewhere: Container[str] = ()) -> str:
         return relation
     if first[0] < words:
         return "more words than a name has"
-    is_none = part.nil and sum(c.confidence or 0.0 for c in candidates) < 1 / 2
+    is_none = part.nil and sum(c.confidence or 0.0 for c in candidates) < UNSURE
     return "no candidate is meant" if is_none else "not sure"
 
 
 def _is_sure(part: Part) -> bool:
     best = part.best
-    return best is not None and (best.confidence is None or best.confidence >= 1 / 2)
+    return best is not None and (best.confidence is None or best.confidence >= UNSURE)
 
 
 def _relation(candidates: tuple[Candidate, ...], linker: Linker) -> str:
@@ -109,8 +109,7 @@ def _relation(candidates: tuple[Candidate, ...], linker: Linker) -> str:
     above = linker.dictionary.hierarchy.ancestors([one, other])
     if one in above[1] or other in above[0]:
         return "a broader and a narrower concept"
-    parents = map(set, linker.dictionary.hierarchy.parents([one, other]))
-    first, second = ({int(row) for row in of_one} for of_one in parents)
+    first, second = map(set, linker.dictionary.hierarchy.parents([one, other]))
     return "sibling concepts" if first & second else ""
 
 

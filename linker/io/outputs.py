@@ -311,7 +311,7 @@ def joined(name: str, chunks: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 OUTCOMES = ("linked", "unsure", "no concept", "empty")
-_UNSURE = 0.5  # an answer with a lower confidence is a guess
+UNSURE = 0.5  # an answer with a lower confidence is a guess
 
 
 class Outcome(NamedTuple):
@@ -338,7 +338,7 @@ def outcome(prediction: Prediction | None) -> Outcome:
         return Outcome("no concept", prediction.assertion, None, answers)
     is_accepted = prediction.state == "accepted"
     is_sure = is_accepted or all(
-        c and (c.confidence is None or c.confidence >= _UNSURE) for c in best
+        c and (c.confidence is None or c.confidence >= UNSURE) for c in best
     )
     confidence = None if is_accepted else prediction.confidence
     kind = "linked" if all(best) and is_sure else "unsure"

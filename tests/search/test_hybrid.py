@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix
 from linker import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
+from linker.errors import LinkerError
 from linker.io import persistence
 from linker.search import concepts as generating
 from linker.search import hybrid, index
@@ -313,6 +314,15 @@ def saved(tmp_path: Path, made: HybridGenerator) -> Path:
     with persistence.saving(tmp_path / "m", "generator", {}, lambda *_: None) as folder:
         made.save(folder)
     return tmp_path / "m"
+
+
+def test_a_second_encoder_whose_vectors_are_no_numbers(made: HybridGenerator) -> None:
+    class Broken(Vowels):
+        def encode(self, names: Sequence[str], **options: Any) -> NDArray[np.float32]:
+            return super().encode(names, **options) * np.float32(np.nan)
+
+    with pytest.raises(LinkerError, match="not finite"):
+        NameVectors.of(Broken(), made.table)
 
 
 def test_saving_and_loading_two_encoders(
