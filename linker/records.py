@@ -309,6 +309,18 @@ _CANDIDATE = (  # what JSON has of any
 
 
 @dataclass(frozen=True, slots=True)
+class Broader:
+    """A concept such that a part without a sure one probably means it, or one below it."""
+
+    concept_id: str
+    name: str  # preferred name
+    confidence: float  # this probability
+
+    def __str__(self) -> str:
+        return f"{self.concept_id} {self.name} ({self.confidence:.2f})"
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """A mention, or one part of a composite mention, with its candidates."""
 
@@ -323,6 +335,7 @@ class Part:
     assertion: Assertion = "present"  # what the text says of it
     # ids, one of which is right as often as was asked for; None: "none of these"; (): not asked
     answers: tuple[str | None, ...] = ()
+    broader: Broader | None = None  # of a part without a sure concept
 
     @property
     def returned(self) -> tuple[Candidate, ...]:
@@ -352,10 +365,12 @@ class Part:
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "rejected": self.rejected and self.rejected.to_dict(),
             **({"set": list(self.answers)} if self.answers else {}),
+            **({"broader": asdict(self.broader)} if self.broader else {}),
         }
 
     def __str__(self) -> str:
         said = "" if self.assertion == "present" else f", {self.assertion}"
+        said = (f", broader {self.broader}" if self.broader else "") + said
         if self.best:
             return f"{self.best}{said}"
         return "no concept" + (f", rejected {self.rejected}" if self.rejected else "") + said

@@ -40,6 +40,7 @@ _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mention
     **o.WITHIN,
     also=o.ALSO,
     coverage=o.COVERAGE,
+    exact_only=o.EXACT_ONLY,
     device=o.DEVICE,
     decisions=o.DECISIONS,
     encoding=o.ENCODING,

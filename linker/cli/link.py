@@ -44,6 +44,7 @@ from linker.records import Mention, Prediction, Selection
     **o.WITHIN,
     also=o.ALSO,
     coverage=o.COVERAGE,
+    exact_only=o.EXACT_ONLY,
     threshold=o.probability(
         "Return no concept with a lower confidence; 0: always return one. [default: 0.05, and "
         "none where that is more probable]"

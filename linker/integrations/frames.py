@@ -72,6 +72,7 @@ def link_column(
         decisions=limits.get("decisions") is not None,
         also=bool(limits.get("also")),
         sets=bool(limits.get("coverage")),
+        broader=linker.has_broader and not limits.get("exact_only"),
         beside=True,
     )
     dtypes: dict[str, Any] = dict.fromkeys(tables.columns(layout), nw.String)

@@ -254,27 +254,32 @@ def gather(texts: Iterable[str]) -> Iterator[str]:
 
 
 def targets(term: Term) -> Iterator[tuple[str, dict[str, str]]]:
-    """The systems and the targets of a term, one for each of `Term.parts` with a concept.
+    """The systems and the targets of a term, one for each concept of `Term.parts`.
 
     A target is `equivalent` where a person accepted it, or `wider` or `narrower` than the text, as
-    the person said; else it is `relatedto`, which says that nobody knows how. So it is with the
-    parts of a composite, of which the comment says which.
+    the person said; else it is `relatedto`, which says that nobody knows how, or `wider` where it
+    is the broader concept of a part. So it is with the parts of a composite, of which the comment
+    says which.
     """
     parts = term.prediction.parts
     for number, part in enumerate(parts, 1):
-        if part.best and part.assertion == "present":
-            system, code = coding(part.best.concept_id)
-            is_known = term.is_accepted and len(parts) == 1
-            place = f"part {number} of {len(parts)}: {part.text}; " if len(parts) > 1 else ""
-            yield (
-                system,
-                {
-                    "code": code,
-                    "display": part.best.name,
-                    "equivalence": _EQUIVALENCES[term.predicate if is_known else "related"],
-                    "comment": place + judgement(term, part.confidence),
-                },
-            )
+        if part.assertion != "present":
+            continue
+        is_known = term.is_accepted and len(parts) == 1
+        place = f"part {number} of {len(parts)}: {part.text}; " if len(parts) > 1 else ""
+        found = ((part.best, term.predicate if is_known else "related"), (part.broader, "broad"))
+        for concept, predicate in found:
+            if concept:
+                system, code = coding(concept.concept_id)
+                yield (
+                    system,
+                    {
+                        "code": code,
+                        "display": concept.name,
+                        "equivalence": _EQUIVALENCES[predicate],
+                        "comment": place + judgement(term, concept.confidence),
+                    },
+                )
 
 
 def judgement(term: Term, confidence: float | None = None) -> str:

@@ -224,7 +224,7 @@ def from_json(record: Any) -> Prediction:
         first = error.errors()[0]  # type: ignore[attr-defined] # pydantic's
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     parts = chain(prediction.parts, *(rival.parts for rival in prediction.rivals))
-    candidates = (c for part in parts for c in (*part.candidates, part.rejected) if c)
+    candidates = (c for part in parts for c in (*part.candidates, part.rejected, part.broader) if c)
     if not all(0 <= (candidate.confidence or 0) <= 1 for candidate in candidates):
         raise ValueError("a confidence is not a number from 0 to 1")
     return prediction

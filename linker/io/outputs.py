@@ -54,6 +54,7 @@ class Layout:
     vocabulary: ObjectSource | None = None  # the dictionary, which files of mappings name
     also: bool = False  # whether ids of other vocabularies were asked for
     sets: bool = False  # whether sets of answers were asked for
+    broader: bool = False  # whether mentions without a sure concept can have a broader one
     beside: bool = False  # whether the columns stand beside the mentions of a user's table
 
     @property
@@ -161,6 +162,10 @@ def _set_size(cell: Cell) -> int | None:
     return len(cell.part.answers) or None
 
 
+def _of_broader(name: str) -> Callable[[Cell], Any]:
+    return lambda cell: cell.part.broader and getattr(cell.part.broader, name)
+
+
 _REAL = "float64"
 FIELDS = (
     Field("mention", "as it was given", lambda cell: cell.prediction.mention.text),
@@ -184,6 +189,8 @@ FIELDS = (
     Field("also", "ids of other vocabularies", _also, "also", beside=12),
     Field("set", "answers, one of which is right", _set, "sets", beside=13),
     Field("set_size", "how many", _set_size, "sets", kind="int32", beside=14),
+    Field("broader", "skos:broadMatch", _of_broader("concept_id"), "broader", beside=15, infon=6),
+    Field("broader_name", "its name", _of_broader("name"), "broader", beside=16, infon=7),
 )
 """All columns, in the order of tables with a row for each candidate."""
 BESIDE = sorted((field for field in FIELDS if field.beside), key=lambda field: field.beside)
@@ -322,6 +329,7 @@ class Outcome(NamedTuple):
     confidence: float | None = None  # of the model that it is right; None where people decided
     answers: int = 0  # in its largest set
     weakest: float | None = None  # the least confidence of its parts, which a threshold looks at
+    has_broader: bool = False  # whether a part has a broader concept
 
 
 def outcome(prediction: Prediction | None) -> Outcome:
@@ -334,8 +342,9 @@ def outcome(prediction: Prediction | None) -> Outcome:
         return Outcome("empty")
     best = [part.best for part in prediction.parts]
     answers = max((len(part.answers) for part in prediction.parts), default=0)
+    has_broader = any(part.broader for part in prediction.parts)
     if not any(best):
-        return Outcome("no concept", prediction.assertion, None, answers)
+        return Outcome("no concept", prediction.assertion, None, answers, None, has_broader)
     is_accepted = prediction.state == "accepted"
     is_sure = is_accepted or all(
         c and (c.confidence is None or c.confidence >= UNSURE) for c in best
@@ -343,10 +352,10 @@ def outcome(prediction: Prediction | None) -> Outcome:
     confidence = None if is_accepted else prediction.confidence
     kind = "linked" if all(best) and is_sure else "unsure"
     if confidence is None:
-        return Outcome(kind, prediction.assertion, None, answers)
+        return Outcome(kind, prediction.assertion, None, answers, None, has_broader)
     weakest = min(part.confidence or 0.0 for part in prediction.parts)
     rounded = round(confidence, 3), answers, round(weakest, 3)
-    return Outcome(kind, prediction.assertion, *rounded)
+    return Outcome(kind, prediction.assertion, *rounded, has_broader)
 
 
 ASSERTED = {

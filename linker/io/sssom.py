@@ -27,6 +27,7 @@ from linker.io.outputs import BREAKS, Layout, ObjectSource, owner_of, spans_text
 from linker.io.parsing import by_column, comments, numbered, parse_each
 from linker.io.rows import TableRow, read_rows, titles_of
 from linker.records import (
+    Broader,
     Candidate,
     Decision,
     Document,
@@ -62,6 +63,7 @@ PREDICATES: Mapping[Predicate, str] = {
 }
 """What SSSOM calls the predicates of decisions: the mention is the subject."""
 _ONE, _ONE_OF_SEVERAL = PREDICATES[""], PREDICATES["related"]
+_UNSPECIFIED = "semapv:UnspecifiedMatching"
 _BY_HAND = "semapv:ManualMappingCuration"
 _IN_BULK = "semapv:UnspecifiedMatching"  # nobody looked at it, and how it matched is not kept
 _LICENSE = "https://w3id.org/sssom/license/unspecified"
@@ -179,9 +181,10 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
 
     The predicate is `skos:exactMatch`; for a part of a composite mention, of which the whole
     means more than one concept, it is `skos:relatedMatch`, and the comment has the text of the
-    part. A part without a concept is mapped to `sssom:NoTermFound`; its confidence is the
-    probability that the rejected candidate is wrong, which is the most that the probability of no
-    concept can be. The comment also says where the mention stands.
+    part. A part with a broader concept is also mapped to this, by `skos:broadMatch`. Any other part
+    without a concept is mapped to `sssom:NoTermFound`; its confidence is the probability that the
+    rejected candidate is wrong, which is the most that the probability of no concept can be. The
+    comment also says where the mention stands.
 
     What the text denies, doubts, or says of the past or of a relative is left out: a mapping would
     say that "no gout" is gout.
@@ -299,19 +302,25 @@ def _rows(
     for number, part in enumerate(prediction.parts, 1):
         if _is_denied(part) or (prediction.state == "open" and part.best is None):
             continue
-        chosen, place = part.best, _place(number, len(prediction.parts))
-        yield {
-            "subject_label": prediction.mention.text,
-            "predicate_id": _ONE_OF_SEVERAL if len(prediction.parts) > 1 else _ONE,
-            "object_id": _curie(chosen.concept_id if chosen else "", prefixes),
-            "object_label": chosen.name if chosen else "",
-            "mapping_justification": _justification(part),
-            "subject_type": _LITERAL,
-            "mapping_tool": NAME,
-            "mapping_tool_version": VERSION,
-            "confidence": _confidence(part),
-            "comment": _comment(document, prediction.mention, part, place),
-        }
+        count, broader = len(prediction.parts), part.broader
+        exact = (_ONE, part.best, _justification(part), _confidence(part))
+        found: list[tuple[str, Candidate | Broader | None, str, str]] = []
+        found += [exact] if part.best or not broader else []
+        if broader:
+            found.append((PREDICATES["broad"], broader, _UNSPECIFIED, _three(broader.confidence)))
+        for predicate, concept, justification, confidence in found:
+            yield {
+                "subject_label": prediction.mention.text,
+                "predicate_id": _ONE_OF_SEVERAL if count > 1 else predicate,
+                "object_id": _curie(concept.concept_id if concept else "", prefixes),
+                "object_label": concept.name if concept else "",
+                "mapping_justification": justification,
+                "subject_type": _LITERAL,
+                "mapping_tool": NAME,
+                "mapping_tool_version": VERSION,
+                "confidence": confidence,
+                "comment": _comment(document, prediction.mention, part, _place(number, count)),
+            }
 
 
 def _is_denied(part: Part) -> bool:
@@ -323,7 +332,7 @@ def _justification(part: Part) -> str:
     """Why a part has its concept or none: equal names, similar vectors or similar characters."""
     candidate: Candidate | None = part.best or part.rejected
     if candidate is None:
-        return "semapv:UnspecifiedMatching"
+        return _UNSPECIFIED
     if (part.expanded or part.text).casefold() == candidate.matched_name.casefold():
         return "semapv:LexicalMatching"
     kind = "Lexical" if candidate.dense_score is None else "Semantic"
@@ -334,7 +343,11 @@ def _confidence(part: Part) -> str:
     """The confidence of the mapping with three decimals; empty where the model has none."""
     if part.confidence is None:
         return ""
-    value = part.confidence if part.best else 1 - part.confidence
+    return _three(part.confidence if part.best else 1 - part.confidence)
+
+
+def _three(value: float) -> str:
+    """A number with three decimals, of which no zeros end it."""
     return f"{value:.3f}".rstrip("0").rstrip(".")
 
 

@@ -142,6 +142,7 @@ def table(predictions: Sequence[Prediction]) -> tuple[list[str], list[tuple[Any,
         decisions=any(prediction.decisions for prediction in predictions),
         also=any(candidate.also for candidate in candidates),
         sets=any(part.answers for prediction in predictions for part in prediction.parts),
+        broader=any(part.broader for prediction in predictions for part in prediction.parts),
     )
     fields = _shown(layout)
     rows = chain.from_iterable(cells_of(None, prediction) for prediction in predictions)

@@ -65,6 +65,7 @@ class LinkSettings:
     finding: Finding | None = None  # None: mentions are marked, and none is found
     also: tuple[str, ...] = ()  # prefixes of vocabularies whose ids are added
     coverage: float | None = None  # of sets of answers; None: there are none
+    exact_only: bool = False  # whether no broader concepts are given
     short_forms: str | None = None  # a list of them, which win over those of linker
 
     def load(self) -> Linker:
@@ -92,7 +93,7 @@ class LinkSettings:
         """What links items by these settings; `decisions`: those that win over the model."""
         asked: Any = {
             name: getattr(self, name)
-            for name in ("k", "threshold", "min_score", "also", "coverage")
+            for name in ("k", "threshold", "min_score", "also", "coverage", "exact_only")
         } | {"decisions": decisions}
         if finding := self.finding:
             by = finding.mentions_by
@@ -103,7 +104,7 @@ class LinkSettings:
 
     def layout(self, documents: bool, linker: Linker, decisions: Decided | None) -> Layout:
         """What is written beside the concepts; `documents`: whether the mentions are of some."""
-        asked = bool(self.also), bool(self.coverage)
+        asked = bool(self.also), bool(self.coverage), self.exact_only
         return layout_of(self.form, documents, linker, decisions is not None, *asked)
 
     def of_chunks(
@@ -183,6 +184,7 @@ def layout_of(
     decisions: bool,
     also: bool = False,
     sets: bool = False,
+    exact_only: bool = False,
 ) -> Layout:
     """What a file of a format has beside the concepts, given what they were linked by.
 
@@ -193,13 +195,16 @@ def layout_of(
         decisions: whether decisions of people were applied.
         also: whether ids of other vocabularies were asked for.
         sets: whether sets of answers were asked for.
+        exact_only: whether broader concepts were not.
 
     Raises:
         LinkerError: they were, and the format has no place for them.
     """
     _check_form(form, also, sets)
     vocabulary = linker.dictionary.vocabulary if form in ("sssom", "conceptmap") else None
-    return Layout(documents, decisions or lends(linker), decisions, vocabulary, also, sets)
+    broader = linker.has_broader and not exact_only
+    sources = decisions or lends(linker)
+    return Layout(documents, sources, decisions, vocabulary, also, sets, broader)
 
 
 def _check_form(form: str, also: bool, sets: bool) -> None:

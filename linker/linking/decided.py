@@ -176,7 +176,13 @@ class Decided:
             prediction = _without_rejected(prediction, ruling, max(SURE, threshold or 0.0))
         elif ruling.is_disputed:
             prediction = replace(prediction, state="disputed", decisions=ruling.by)
-        parts = (replace(part, candidates=part.candidates[:k]) for part in prediction.parts)
+        is_model = prediction.state == "model"
+        parts = (
+            replace(
+                part, candidates=part.candidates[:k], broader=part.broader if is_model else None
+            )
+            for part in prediction.parts
+        )
         return replace(prediction, parts=tuple(parts))
 
     def _accepted(self, prediction: Prediction, ruling: Ruling) -> Prediction:

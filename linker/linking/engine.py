@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 
 from linker.dictionary.lookup import Doubt, doubt
 from linker.errors import check_wanted
+from linker.io.outputs import UNSURE
+from linker.linking.broader import Ancestors, Weights
 from linker.linking.calibration import answers_of
 from linker.linking.matches import Matches
 from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score
 from linker.linking.requests import Answer, Request, with_candidates
-from linker.records import Candidate, Mention, Part, Prediction, Reading
+from linker.records import Broader, Candidate, Mention, Part, Prediction, Reading
 from linker.search.concepts import Candidates
 from linker.search.respelling import Respelling
 from linker.text.assertion import stronger
@@ -117,7 +119,9 @@ class Engine:
         self.read(names)
         ranking = self._ranked(names)
         if self.ranker:
-            ranking = ranking.less(self._outside(names))
+            outside = self._outside(names)
+            ranking = ranking.less(outside)
+            ranking = replace(ranking, broader=self._broader(names, ranking, outside))
         ranking = replace(
             ranking, deeper=self._deeper(names, ranking), in_full=self._in_full(names, ranking)
         )
@@ -243,6 +247,37 @@ class Engine:
                     named.add(concept)
         return concepts
 
+    @cached_property
+    def _ancestors(self) -> Ancestors:
+        return Ancestors(self.dictionary.hierarchy, self.linkable)
+
+    def _broader(
+        self, answers: Sequence[Answer], ranking: Ranking, outside: NDArray[np.float64]
+    ) -> Mapping[int, tuple[int, float]]:
+        """The broader concepts of texts without a sure candidate, as `Weights.narrowest` has them.
+
+        Args:
+            answers: the mentions of the batch.
+            ranking: of these.
+            outside: as of `_outside`.
+        """
+        lookups, inside = list[int](), list[float]()
+        for answer in answers if self.dictionary.hierarchy.edges else ():
+            if answer.is_empty or answer.request.exact_only:
+                continue
+            reading = int(ranking.best[answer.place])
+            least = max(UNSURE, _least(answer.request))
+            for lookup in range(*ranking.batch.lists.lookups[reading : reading + 2].tolist()):
+                rows = ranking.rows(lookup)
+                if len(rows) and ranking.confidence[rows[0]] < least:
+                    lookups.append(lookup)
+                    inside.append(1 - outside[answer.place])
+        if not lookups:
+            return {}
+        texts = np.array(lookups)
+        above = self._ancestors.describe(ranking, texts)
+        return Weights.shipped().narrowest(above, texts, np.array(inside))
+
     def _prediction(self, answer: Answer, ranking: Ranking) -> Prediction:
         """The prediction of the model for a mention of the batch."""
         readings, best = ranking.readings_of(answer), int(ranking.best[answer.place])
@@ -281,7 +316,13 @@ class Engine:
             of_part = Part(
                 part.text, part.expanded, spans, tuple(candidates), assertion=said, answers=answers
             )
-            parts.append(_answered(answer.request, of_part, is_none))
+            of_part = _answered(answer.request, of_part, is_none)
+            if not why and said != "absent" and lookup in ranking.broader:
+                concept, share = ranking.broader[lookup]
+                name = self.dictionary.preferred_name(concept)
+                broader = Broader(self.dictionary.ids[concept], name, round(share, 6))
+                of_part = replace(of_part, broader=broader)
+            parts.append(of_part)
         return tuple(parts)
 
     def _answers(
@@ -395,13 +436,18 @@ def _definitions(answer: Answer) -> Definitions | None:
     return answer.definitions if answer.document else None
 
 
+def _least(request: Request) -> float:
+    """The confidence that an answer needs."""
+    return FLOOR if request.threshold is None else request.threshold
+
+
 def _answered(request: Request, part: Part, is_none: bool) -> Part:
     """A part with its candidates; one that is `nil` keeps them, and the best one is `rejected`."""
-    least = FLOOR if request.threshold is None else request.threshold
     kept = part.candidates
     if request.min_score is not None:
         kept = tuple(c for c in kept if c.score >= request.min_score)
-    is_unsure = bool(kept) and kept[0].confidence is not None and kept[0].confidence < least
+    sure = kept[0].confidence if kept else None
+    is_unsure = sure is not None and sure < _least(request)
     if kept and not is_none and not is_unsure:
         return part if kept is part.candidates else replace(part, candidates=kept)
     best = (*kept, *part.candidates, None)[0]

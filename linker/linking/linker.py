@@ -314,6 +314,11 @@ class Linker:
         return request
 
     @property
+    def has_broader(self) -> bool:
+        """Whether mentions without an exact concept can have a broader one."""
+        return bool(self.ranker and self.dictionary.hierarchy.edges)
+
+    @property
     def has_sets(self) -> bool:
         """Whether sets of answers can be asked for."""
         return bool(self.ranker and self.ranker.calibration.groups)

@@ -153,6 +153,8 @@ class Ranking:
         best: (mentions,) the reading that wins.
         probabilities: what the ranker gave; None without a ranker, where confidences mean nothing.
         deeper: more candidates of some normalised texts, in the order of their scores.
+        broader: of texts without a sure candidate, by their numbers, the row of the broader concept
+            and how probable it is.
         in_full: of each document, by its number, the concepts that a mention names without a short
             form.
     """
@@ -164,6 +166,7 @@ class Ranking:
     best: Rows
     probabilities: Probabilities | None
     deeper: Mapping[str, Candidates] = field(default_factory=dict)
+    broader: Mapping[int, tuple[int, float]] = field(default_factory=dict)
     in_full: Mapping[int, set[int]] = field(default_factory=dict)
 
     @cached_property

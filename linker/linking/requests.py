@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from linker.errors import LinkerError
 from linker.records import (
@@ -57,13 +57,16 @@ class FoundSpan:
                 return confidence
             return self.probability * (1.0 if confidence is None else confidence)
 
-        def scale(candidate: Candidate) -> Candidate:
-            return replace(candidate, confidence=product(candidate.confidence))
+        def scale(concept: Any) -> Any:
+            return replace(concept, confidence=product(concept.confidence))
 
         def of_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
             text = prediction.mention.text
             named = (replace(p, text=text) if p.text == self.name else p for p in parts)
-            return with_candidates(tuple(named), scale)
+            return tuple(
+                replace(part, broader=scale(part.broader)) if part.broader else part
+                for part in with_candidates(tuple(named), scale)
+            )
 
         rivals = tuple(
             replace(rival, parts=of_parts(rival.parts), confidence=product(rival.confidence))
@@ -113,6 +116,7 @@ class Limits(TypedDict, total=False):
     decisions: Decided | None
     also: Sequence[str]
     coverage: float | None
+    exact_only: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,7 @@ class Request:
         found: the mentions of the item that were found in its text.
         coverage: how often the set of answers that each part is given shall hold the right one, as
             in `Part.answers`; None: parts have no sets.
+        exact_only: whether parts without a sure concept have no broader one.
 
     Raises:
         LinkerError: k is below 1, or a limit is no number, or out of its range.
@@ -148,6 +153,7 @@ class Request:
     also: Sequence[str] = ()
     found: Found | None = None
     coverage: float | None = None
+    exact_only: bool = False
 
     def __post_init__(self) -> None:
         if self.k < 1:

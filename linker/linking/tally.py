@@ -94,6 +94,8 @@ class Tally:
         asserted = ", ".join(f"{count(n):,} {word}" for n, word in ASSERTED.items() if count(n))
         lines = [f"{total:,} {what}{'s' * (total != 1)}: {counts}"]
         lines[0] += asserted and f"; of these {asserted}"
+        if broader := sum(n for outcome, n in self.outcomes.items() if outcome.has_broader):
+            lines.append(f"without a sure concept, but with a broader one: {broader:,}")
         if calibration and calibration.worth and (every := self.expected(calibration)):
             line = f"of the linked ones {every}"
             sure = self.expected(calibration, _SURE)

@@ -106,7 +106,7 @@ def test_link_keeps_the_table(run: Run, trained: Path, tmp_path: Path) -> None:
     said = "3 rows: 2 linked, 0 unsure, 0 no concept, 1 empty\n"
     assert run(*link, out) == (0, "", said)
     head, both, empty, last = out.read_text().splitlines()
-    added = "concept_id,linker_name,matched_name,confidence,rejected,assertion,state"
+    added = "concept_id,linker_name,matched_name,confidence,rejected,assertion,state,broader,broader_name"
     assert head == f"name,disease,{added}"
     assert both.startswith('=1,"breast, and ovarian cancer",MESH:D001943|MESH:D010051,')
     assert empty == "2,,,,,,,,"

@@ -181,5 +181,5 @@ def test_sets_of_answers(link: Run, mentions: Path, tmp_path: Path) -> None:
     options = ("--column", "label", "--coverage", "0.9", "-o", tmp_path / "t2.csv")
     assert link(table, *options).code == 0
     header, row = (tmp_path / "t2.csv").read_text().splitlines()
-    assert header.endswith(",set,set_size")
+    assert header.endswith(",set,set_size,broader,broader_name")
     assert row.endswith(",MESH:D001260,1")

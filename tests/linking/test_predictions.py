@@ -42,7 +42,9 @@ def test_a_frame_has_the_rows_of_a_tsv() -> None:
         decisions=(Decision("a", "A:1", reviewer="ann", time="2026"),),
     )
     frame = Predictions([decided]).to_frame()
-    assert list(frame) == [field.name for field in FIELDS if field.shown not in ("also", "sets")]
+    assert list(frame) == [
+        field.name for field in FIELDS if field.shown not in ("also", "sets", "broader")
+    ]
     assert frame.reviewer.tolist() == ["ann"]
 
 

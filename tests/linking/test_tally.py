@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from linker.io.outputs import Outcome, outcome
 from linker.linking import tally
 from linker.linking.calibration import Calibration
 from linker.linking.tally import Tally
+from linker.records import Broader
 
 HALVED = Calibration(worth=((0.0, 0.0), (1.0, 0.5)))  # confidences are worth half of what they say
 EQUAL = Calibration(worth=((0.0, 0.0), (1.0, 1.0)))
@@ -75,17 +77,24 @@ def test_outcomes() -> None:
         0.877,
         2,
         0.877,
+        False,
     )
     assert of(Part("x", candidates=(sure,)), Part("y", candidates=(guess,))) == (
-        *("unsure", "present", pytest.approx(0.175), 0, 0.2),
+        *("unsure", "present", pytest.approx(0.175), 0, 0.2, False),
     )
-    assert of(Part("x", nil=True, rejected=guess)) == ("no concept", "present", None, 0, None)
+    unfound = Part("x", nil=True, rejected=guess)
+    assert of(unfound) == ("no concept", "present", None, 0, None, False)
+    broader = Broader("C", "c", 0.8)
+    assert of(replace(unfound, broader=broader)) == ("no concept", "present", None, 0, None, True)
+    unsure = Part("x", candidates=(guess,), broader=broader)
+    assert of(unsure) == ("unsure", "present", 0.2, 0, 0.2, True)
     assert of(Part("x", candidates=(guess,)), state="accepted") == (
         "linked",
         "present",
         None,
         0,
         None,
+        False,
     )
-    assert outcome(None) == ("empty", "present", None, 0, None)
+    assert outcome(None) == ("empty", "present", None, 0, None, False)
     assert tally.OUTCOMES == ("linked", "unsure", "no concept", "empty")

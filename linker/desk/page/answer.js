@@ -5,8 +5,8 @@ import { LOOKS, MOST, NO_CONCEPT, READ, answersOf, assertionOf } from "./predict
 import { inWords, isSame, lookOf } from "./predictions.js";
 
 export class AnswerView {
-  /** `actions` are {about, choose, reject}, each called with an id, {chooseReading}, called with
-   * several, and {more}; without `choose`, nothing is decided.
+  /** `actions` are {about, choose, chooseBroader, reject}, each called with an id, {chooseReading},
+   * called with several, and {more}; without `choose`, nothing is decided.
    */
   constructor(actions) {
     Object.assign(this, { actions, part: 0, entry: null, asWritten: false });
@@ -91,7 +91,22 @@ export class AnswerView {
       part.expanded && this.expansionOf(part),
       !best && make("p.none", this.reasonOfNone(offers)),
       make("ol.candidates", list),
+      this.broaderOf(part),
       this.promiseOf(part),
+    );
+  }
+
+  /** What the part probably is a kind of, where no concept is sure. */
+  broaderOf({ broader }) {
+    if (!broader) return null;
+    const { concept_id: id, name, confidence } = broader;
+    const { about, choose, chooseBroader } = this.actions;
+    const label = { "aria-label": `Choose ${name} as broader` };
+    return make(
+      "p.rival",
+      make("span", "It probably is ", button(name, () => about(id), { class: "name" }), " "),
+      make("span", `or a kind of it (${percent(confidence)})`),
+      choose && button("Choose as broader", () => chooseBroader(id), label),
     );
   }
 

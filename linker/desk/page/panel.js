@@ -22,6 +22,7 @@ export class Panel {
     const about = (id) => this.about(id);
     const deciding = page.decide && {
       choose: (id) => this.onShown(() => this.choose(id)),
+      chooseBroader: (id) => this.onShown(() => (chooseKind("broad"), this.choose(id))),
       chooseReading: (ids) => this.onShown(() => this.decide({ ids, asWritten: true })),
       reject: (id) => this.onShown(() => this.reject(id)),
     };

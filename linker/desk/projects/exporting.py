@@ -88,9 +88,10 @@ class Exporter:
         self._remarks = remarks_of(connection, project.id)
         self._sources = rows.sources(connection, project.id)
         self._has_documents = project.kind == "documents"
-        layout = outputs.Layout(sources=True, decisions=True, beside=True)
-        names = [*linked_tables.columns(layout), "predicate", *_REMARKS]
-        self._width = len(names)
+        broader = linker.has_broader
+        layout = outputs.Layout(sources=True, decisions=True, beside=True, broader=broader)
+        self._answer = linked_tables.columns(layout)
+        names = [*self._answer, "predicate", *_REMARKS]
         self._columns = [f"{n}{exchange.FILL_IN}" if n in _FILLED_IN else n for n in names]
 
     def described(self, form: AnyForm) -> Export:
@@ -286,7 +287,8 @@ class Exporter:
 
     def _cells(self, form: str, prediction: Prediction | None) -> Sequence[str]:
         """The cells of the columns that are added, for a mention of a form."""
-        cells = list(linked_tables.cells(prediction))[: self._width - 1 - len(_REMARKS)]
+        every = zip(linked_tables.COLUMNS, linked_tables.cells(prediction), strict=True)
+        cells = [cell for name, cell in every if name in self._answer]
         said = prediction.decisions if prediction and prediction.state == "accepted" else ()
         predicate = predicate_in(said)
         cells.append("" if predicate is None else predicate or "exact")

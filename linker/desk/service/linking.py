@@ -92,7 +92,7 @@ async def _respond(
             texts = (json.dumps(prediction.to_dict()) for prediction in predictions)
             return f'{{"predictions": [{", ".join(texts)}]}}'
         file, has_documents = io.StringIO(), any(document for document, _ in linked)
-        asked = bool(body.also), bool(body.coverage)
+        asked = bool(body.also), bool(body.coverage), body.exact_only
         layout = layout_of(form, has_documents, linker, service.store is not None, *asked)
         outputs.write(form, linked, file, layout)
         return file.getvalue()

@@ -57,6 +57,7 @@ class Options(Body):
     coverage: float | None = Field(
         None, gt=0, lt=1, description="Also give sets that hold the right answer with this share."
     )
+    exact_only: bool = Field(False, description="Give no broader concept where none is exact.")
 
     @property
     def within(self) -> Selection | None:
@@ -67,7 +68,8 @@ class Options(Body):
     def requests(self, items: Iterable[Item]) -> list[Request]:
         """Requests to a linker for items."""
         limits = self.k, self.threshold, self.min_score, self.within
-        more: Any = {"also": tuple(self.also), "coverage": self.coverage}
+        more: Any = {name: getattr(self, name) for name in ("coverage", "exact_only")}
+        more["also"] = tuple(self.also)
         return [Request(item, *limits, **more) for item in items]
 
 
