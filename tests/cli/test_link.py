@@ -182,4 +182,4 @@ def test_sets_of_answers(link: Run, mentions: Path, tmp_path: Path) -> None:
     assert link(table, *options).code == 0
     header, row = (tmp_path / "t2.csv").read_text().splitlines()
     assert header.endswith(",set,set_size,broader,broader_name")
-    assert row.endswith(",MESH:D001260,1")
+    assert row.endswith(",MESH:D001260,1,,")

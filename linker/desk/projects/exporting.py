@@ -186,7 +186,7 @@ class Exporter:
         following = next(answers, None)
         for row in table:
             if following is None or following[0] != row.number:
-                yield row, [""] * self._width
+                yield row, [""] * len(self._columns)
                 continue
             _, form, _, prediction = following
             yield row, self._cells(form, prediction)

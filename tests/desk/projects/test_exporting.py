@@ -27,14 +27,14 @@ def test_a_table_comes_out_as_it_came_in_with_what_became_of_it(desk: Desk) -> N
     header, first, empty, second = desk.export().decode().split("\r\n")[:4]
     assert header == (
         "\ufeffmention;ward;concept_id;name;matched_name;confidence;rejected;assertion;"
-        "state (fill in);source;reviewer;time;decisions;predicate (fill in);flag (fill in);"
-        "note (fill in)"
+        "state (fill in);source;reviewer;time;decisions;broader;broader_name;"
+        "predicate (fill in);flag (fill in);note (fill in)"
     )
     assert first.startswith("A-T;Köln;MESH:D001260;Ataxia Telangiectasia;")
     assert ";accepted;decision;Ada;" in first
-    assert empty == ";2" + 14 * ";"
+    assert empty == ";2" + 16 * ";"
     assert second.startswith("breast cancer;3;MESH:D001943;")
-    assert second.endswith(";model;;;;;;;ask")
+    assert second.endswith(";model;;;;;;;;;ask")
 
 
 def test_documents_come_out_in_their_format_and_others(desk: Desk) -> None:
