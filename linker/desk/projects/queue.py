@@ -16,7 +16,7 @@ import operator
 import sqlite3
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Literal
@@ -26,15 +26,17 @@ import numpy as np
 from linker.desk.decisions.store import DecisionStore
 from linker.desk.projects import filters, linking
 from linker.desk.projects import store as rows
-from linker.desk.projects.filters import DECIDED, ORDERS, Filter, Row, Sort
+from linker.desk.projects.filters import DECIDED, ORDERS, UNDECIDED, Filter, Row, Sort
 from linker.desk.projects.store import Missing, Project
 from linker.dictionary import Dictionary
 from linker.dictionary.hierarchy import selected
+from linker.evaluation.failures import EXAMPLES, KINDS, Failure, failures
 from linker.ids import join_ids, part_ids
-from linker.io.outputs import joined_ids
+from linker.io.outputs import UNSURE, Outcome, joined_ids
 from linker.linking.decided import Decided
 from linker.linking.decisions import Place, Ruling, predicate_in, ruled
 from linker.linking.linker import Linker
+from linker.linking.tally import Expected, Tally
 from linker.records import Decision, Mention, Prediction, Selection, parse_spans
 
 RemarkKind = Literal["flag", "note"]
@@ -85,6 +87,11 @@ _PUT = f"UPDATE rows SET {', '.join(f'{name} = ?' for name in _RULED)} WHERE key
 _VALUES = operator.attrgetter(*_RULED, "key")
 _REST = "state IN ('model', 'rejected', 'open') AND confidence IS NOT NULL"
 _WRONG = f"total(iif({_REST}, count * (1 - confidence), 0))"
+_IS_SURE = f"""iif(instr(ids, '|'), confidence IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM json_each(answers) WHERE json_extract(value, '$.confidence') < {UNSURE}
+), coalesce(confidence, 0) >= {UNSURE})"""
+"""Whether each part is, as `linker.io.outputs.outcome` has it; of what nobody decided."""
+_SURE = f"SELECT head, round(confidence, 3), count FROM rows WHERE {_REST} AND {_IS_SURE}"
 _SUMMARY = """
 SELECT state, type, reviewers, count(*), sum(count),
     total(iif(confidence IS NULL, 0, count)), total(count * (1 - confidence))
@@ -114,6 +121,8 @@ class Queue:
         self._lock = threading.Lock()
         self._decided = Decided([], linker)  # that it was last told
         self._mentions: tuple[float, ...] = ()  # see `_VERSION`
+        self._why: dict[tuple[str, frozenset[str] | None], list[Failure]] = {}
+        """Of rows by their keys and the concepts that were rejected for them."""
         self.project: Project
         self.remarks: dict[tuple[str, str], str] = {}
         """By the form of a mention and the kind of the remark."""
@@ -162,6 +171,7 @@ class Queue:
         if not (is_hurried and version):
             version = ask(_VERSION, [project]).fetchone()
         if version != before:
+            self._why.clear()
             for statement in ("DELETE FROM members", "DELETE FROM rows"):
                 ask(statement)
             ask(_ADD_MEMBERS, [project])
@@ -412,6 +422,43 @@ class Queue:
             "flagged": ask(flagged, {"flags": self._flags}).fetchone()[0],
             "version": self.version,
         }
+
+    def expected(self) -> Expected | None:
+        """How many of the sure answers are right on which nobody decided; None: it is not known."""
+        ranker, tally = self._linker.ranker, Tally()
+        if not (ranker and ranker.calibration.worth):
+            return None
+        for head, confidence, count in self.connection.execute(_SURE):
+            tally.outcomes[Outcome("linked", confidence=confidence, weakest=confidence)] += count
+            tally.distinct.add(head)  # which stands for all equal texts
+        return tally.expected(ranker.calibration)
+
+    def failed(self) -> dict[str, Any]:
+        """Why rows have no sure answer: the kinds, those of most mentions first, with examples."""
+        statement = f"SELECT * FROM rows WHERE state IN {UNDECIDED} AND NOT {_IS_SURE}"
+        of_kind = defaultdict[str, list[tuple[Row, Failure]]](list)
+        for row in self._rows(f"{statement} ORDER BY count DESC, spot, number"):
+            known = row.key, _ruling(self._decided, row).rejected if row.state != "model" else None
+            if known not in self._why:
+                count, prediction = {row.mention: row.count}, self.prediction(row)
+                self._why[known] = failures([prediction], count, self._linker)
+            for failure in self._why[known]:
+                of_kind[failure.kind].append((row, failure))
+        kinds = [
+            {
+                "kind": kind,
+                "help": KINDS[kind],
+                "groups": len(found),
+                "mentions": sum(row.count for row, _ in found),
+                "examples": [
+                    {"key": row.key, "mention": row.mention, "count": row.count}
+                    | {"nearest": failure.nearest and self._named(failure.nearest.concept_id)}
+                    for row, failure in found[:EXAMPLES]
+                ],
+            }
+            for kind, found in of_kind.items()
+        ]
+        return {"kinds": sorted(kinds, key=lambda kind: -kind["mentions"])}
 
     def shown(self, key: str) -> dict[str, Any]:
         """A row with the candidates of its answer, and the places of its mentions.
