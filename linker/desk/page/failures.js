@@ -5,13 +5,14 @@ import { button, byId, count, fill, make, plural } from "./elements.js";
 
 /** Show them; `select` is called with the key of a row. */
 export async function showFailures(address, { select }) {
-  const { kinds } = await getJson(`${address}/failures`);
+  const { kinds, left_out: leftOut } = await getJson(`${address}/failures`);
   const total = kinds.reduce((sum, { mentions }) => sum + mentions, 0);
   const without = total === 1 ? "mention has" : "mentions have";
   fill(
     byId("failures-view"),
     make("h3", total ? `${count(total)} undecided ${without} no sure answer` : NONE),
     total > 0 && make("p.note", HOW),
+    leftOut > 0 && make("p.note", `Not counted are ${plural(leftOut, "less frequent row")}.`),
     kinds.map((kind) => kindOf(kind, select)),
   );
 }

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from linker import Linker
 from linker.desk.decisions.store import DecisionStore, Step
 from linker.desk.projects import changes, linking, sources
+from linker.desk.projects import queue as queues
 from linker.desk.projects import store as rows
 from linker.desk.projects.filters import Filter
 from linker.desk.projects.queue import Queue
@@ -278,7 +279,7 @@ def test_without_a_calibration_nothing_is_expected(desk: Desk) -> None:
         assert queue.expected() is None
 
 
-def test_why_rows_have_no_sure_answer(desk: Desk) -> None:
+def test_why_rows_have_no_sure_answer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [*["zzzz qqqq"] * 2, "QXZ", "gout", "bbbb cccc", *[f"zzzz qqqq{n}" for n in range(12)]]
     desk.create("\n".join(["mention", *rows]))
 
@@ -299,6 +300,10 @@ def test_why_rows_have_no_sure_answer(desk: Desk) -> None:
     desk.decide("gout", "MESH:D006073", accepted=False)  # and the model is sure of no other
     with_gout = ["zzzz qqqq", "gout", "bbbb cccc", *[f"zzzz qqqq{n}" for n in range(7)]]
     assert failed() == [("no name like it", 16, 15, with_gout)]
+    monkeypatch.setattr(queues, "_EXPLAINED", 2)
+    assert failed() == [("no name like it", 3, 2, with_gout[:2])]
+    with desk.reading() as queue:
+        assert queue.failed()["left_out"] == 13
 
 
 def test_reviewers_disagree_until_somebody_settles_it(desk: Desk) -> None:
