@@ -13,17 +13,26 @@ from linker.records import Candidate, Part, Prediction
 from linker.text.find import is_short_form
 
 KINDS = {
-    "named elsewhere": "another vocabulary has this name: lend its names (train --lend)",
-    "short form": "list what it means here (link --short-forms), or decide once",
-    "several concepts have the name": "decide once; a document or --types would tell them apart",
-    "no name like it": "add it as a synonym, or lend another vocabulary; or it names no concept",
+    "named elsewhere": "another vocabulary has this name: add its names",
+    "short form": "decide once what it means here, or give a list of short forms",
+    "several concepts have the name": "decide once; a text or a type would tell them apart",
+    "no name like it": "choose its concept, or decide that it names none; or add a vocabulary",
     "a broader and a narrower concept": "decide once which of them is meant",
-    "sibling concepts": "decide once; more words would tell them apart",
-    "more words than a name has": "accept the concept as a broader one, or add a synonym",
-    "no candidate is meant": "the concept may be missing: lend another vocabulary, or decide none",
-    "not sure": "decide once; annotated mentions of the kind would help (train --mentions)",
+    "sibling concepts": "decide once which of them is meant; more words would tell them apart",
+    "more words than a name has": "accept it as broader than the mention, or as exactly it",
+    "no candidate is meant": "decide that there is no concept; or add a vocabulary that has it",
+    "not sure": "decide once; annotated mentions of the kind would help",
 }
 """The kinds in the order in which they are looked for, each with what would help."""
+_COMMANDS = {
+    "named elsewhere": "train --lend",
+    "short form": "link --short-forms",
+    "several concepts have the name": "link --types",
+    "no name like it": "train --lend",
+    "no candidate is meant": "train --lend",
+    "not sure": "train --mentions",
+}
+"""The options of linker that do so."""
 EXAMPLES = 10  # of each kind
 _RIVAL = 0.25  # the least share of the first candidate's confidence that a second one has
 
@@ -146,6 +155,7 @@ def report(found: list[Failure], rows: int, distinct: int) -> Iterator[str]:
     counts = Counter({kind: sum(f.rows for f in of_one) for kind, of_one in of_kind.items()})
     for kind, of_rows in counts.most_common():
         yield f"## {kind}: {_rows(of_rows)}, {len(of_kind[kind]):,} distinct\n"
-        yield f"What would help: {KINDS[kind]}.\n"
+        command = f" ({_COMMANDS[kind]})" if kind in _COMMANDS else ""
+        yield f"What would help: {KINDS[kind]}{command}.\n"
         yield from (f"- {failure}" for failure in of_kind[kind][:EXAMPLES])
         yield ""

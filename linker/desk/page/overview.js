@@ -11,10 +11,8 @@ export function show(summary) {
   document.title = `${name} · linker`;
   Object.assign(byId("project-name"), { textContent: name, title: name });
   Object.assign(byId("progress"), { max: Math.max(mentions, 1), value: decided });
-  const accuracy = summary.expected_accuracy_of_rest;
-  const rest = accuracy === null ? "" : `; of the rest some ${percent(accuracy)} right`;
-  const words = `${count(decided)} of ${count(mentions)} decided${rest}`;
-  byId("progress-words").textContent = words;
+  byId("progress-words").textContent = `${count(decided)} of ${count(mentions)} decided`;
+  byId("expected-words").textContent = summary.expected ? expectedOf(summary.expected) : "";
   byId("linking-words").textContent = linked < 1 ? `Being linked: ${percent(linked)}` : "";
   byId("problem-words").textContent = problem ? sentence(problem) : "";
   byId("project-problem").hidden = !problem;
@@ -25,6 +23,11 @@ export function show(summary) {
   for (const option of byId("format").options)
     option.hidden = option.disabled = kind !== "documents" && OF_DOCUMENTS.includes(option.value);
 }
+
+/** How many of the sure answers that nobody decided are right, in words. */
+const expectedOf = ({ answers, share, low, high }) =>
+  `Of ${plural(answers, "undecided mention")} with a sure answer some ${percent(share)} are right ` +
+  `(${percent(low)} to ${percent(high)}).`;
 
 /** Show what was odd about files that came in, each in a sentence. */
 export function showNotes(notes) {

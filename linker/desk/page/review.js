@@ -7,6 +7,7 @@ import { showDisagreements } from "./disagreements.js";
 import { DocumentView } from "./documents.js";
 import { announce, attempt, byId, fill, make, showProblem } from "./elements.js";
 import * as files from "./files.js";
+import { showFailures } from "./failures.js";
 import { Filters } from "./filters.js";
 import { Groups } from "./group.js";
 import { browser } from "./keeping.js";
@@ -21,7 +22,8 @@ import { Steps } from "./steps.js";
 import { readNames } from "./verdicts.js";
 
 const [OFTEN, SELDOM] = [2000, 3000]; // milliseconds between two looks at what others do
-const VIEWS = ["queue", "document", "disagreements"];
+const OTHERS = { disagreements: showDisagreements, failures: showFailures };
+const VIEWS = ["queue", "document", ...Object.keys(OTHERS)];
 const STAY = "linker.stay"; // kept in the browser where nobody goes on after a decision
 
 const query = new URLSearchParams(location.search);
@@ -101,7 +103,7 @@ async function refresh() {
   if (view.key) await showGroup(view.key);
   else if (queue.total && !isText) await select(0, { quietly: true });
   else showEntry(null);
-  if (view.shows === "disagreements") await showOthers();
+  if (view.shows in OTHERS) await showOthers();
   await filters.count();
 }
 
@@ -233,6 +235,7 @@ async function changed({ rows, summary }) {
   queue.update(rows);
   if (view.shows === "document") await documents.refresh();
   if (rows.some(({ key }) => key === view.key)) await showGroup(view.key);
+  if (view.shows in OTHERS) showOthers().catch(() => {});
   filters.count().catch(() => {});
   countQueue().catch(() => {});
 }
@@ -263,13 +266,13 @@ function turn(shows) {
   }
   if (shows === "queue") queue.draw();
   keepAddress();
-  if (shows === "disagreements") attempt(showOthers);
+  if (shows in OTHERS) attempt(showOthers);
 }
 
 function showOthers() {
   const select = (key) => attempt(() => goTo(key));
   const settle = (key, decision) => steps.settle(key, decision);
-  return showDisagreements(address, { select, settle });
+  return OTHERS[view.shows](address, { select, settle });
 }
 
 async function openDocument(number, key) {
@@ -382,7 +385,7 @@ const KEEPS_NONE = "This service keeps no projects; start it with linker serve -
 if (project) {
   keyboard.listen(actions);
   on("show-document", "click", () => attempt(toDocument));
-  for (const name of ["queue", "disagreements"]) on(`show-${name}`, "click", () => turn(name));
+  for (const name of ["queue", ...Object.keys(OTHERS)]) on(`show-${name}`, "click", () => turn(name));
   byId("advance").checked = !browser.get(STAY);
   on("advance", "change", ({ target }) => browser.set(STAY, target.checked ? null : "1"));
   on("above", "input", () => attempt(() => filters.count()));

@@ -16,7 +16,7 @@ import operator
 import sqlite3
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Literal
@@ -26,15 +26,17 @@ import numpy as np
 from linker.desk.decisions.store import DecisionStore
 from linker.desk.projects import filters, linking
 from linker.desk.projects import store as rows
-from linker.desk.projects.filters import DECIDED, ORDERS, Filter, Row, Sort
+from linker.desk.projects.filters import DECIDED, ORDERS, UNDECIDED, Filter, Row, Sort
 from linker.desk.projects.store import Missing, Project
 from linker.dictionary import Dictionary
 from linker.dictionary.hierarchy import selected
+from linker.evaluation.failures import EXAMPLES, KINDS, Failure, failures
 from linker.ids import join_ids, part_ids
-from linker.io.outputs import joined_ids
+from linker.io.outputs import UNSURE, Outcome, joined_ids
 from linker.linking.decided import Decided
 from linker.linking.decisions import Place, Ruling, predicate_in, ruled
 from linker.linking.linker import Linker
+from linker.linking.tally import Expected, Tally
 from linker.records import Decision, Mention, Prediction, Selection, parse_spans
 
 RemarkKind = Literal["flag", "note"]
@@ -85,6 +87,13 @@ _PUT = f"UPDATE rows SET {', '.join(f'{name} = ?' for name in _RULED)} WHERE key
 _VALUES = operator.attrgetter(*_RULED, "key")
 _REST = "state IN ('model', 'rejected', 'open') AND confidence IS NOT NULL"
 _WRONG = f"total(iif({_REST}, count * (1 - confidence), 0))"
+_IS_SURE = f"""iif(instr(ids, '|'), confidence IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM json_each(answers) WHERE json_extract(value, '$.confidence') < {UNSURE}
+), coalesce(confidence, 0) >= {UNSURE})"""
+"""Whether each part is, as `linker.io.outputs.outcome` has it; of what nobody decided."""
+_SURE = (  # nearly all rows are read, in half the time without an index
+    f"SELECT head, round(confidence, 3), count FROM rows NOT INDEXED WHERE {_REST} AND {_IS_SURE}"
+)
 _SUMMARY = """
 SELECT state, type, reviewers, count(*), sum(count),
     total(iif(confidence IS NULL, 0, count)), total(count * (1 - confidence))
@@ -95,6 +104,7 @@ _SHOWN = (
     "predicate",
 )
 """What is shown of a row as it is."""
+_EXPLAINED = 1_000  # rows of which it is said why they have no sure answer: a quarter of a second
 _AROUND = 100  # characters of the text before and behind a mention that are shown
 _PLACES = 50  # of the mentions of a row that are shown
 
@@ -412,6 +422,50 @@ class Queue:
             "flagged": ask(flagged, {"flags": self._flags}).fetchone()[0],
             "version": self.version,
         }
+
+    def expected(self) -> Expected | None:
+        """How many of the sure answers are right on which nobody decided; None: it is not known."""
+        ranker, counts = self._linker.ranker, Counter[float]()
+        if not (ranker and ranker.calibration.worth):
+            return None
+        heads = set[int]()  # each stands for equal texts
+        for head, confidence, count in self.connection.execute(_SURE):
+            counts[confidence] += count
+            heads.add(head)
+        outcomes = {Outcome("linked", confidence=c, weakest=c): n for c, n in counts.items()}
+        return Tally(Counter(outcomes), heads).expected(ranker.calibration)
+
+    def failed(self) -> dict[str, Any]:
+        """Why rows have no sure answer: the kinds, those of most mentions first, with examples.
+
+        Of many rows the most frequent ones are looked at, and `left_out` says how many are not.
+        """
+        unsure = f"FROM rows WHERE state IN {UNDECIDED} AND NOT {_IS_SURE}"
+        ((total,),) = self.connection.execute(f"SELECT count(*) {unsure}")
+        there = self._rows(
+            f"SELECT * {unsure} ORDER BY count DESC, spot, number LIMIT {_EXPLAINED}"
+        )
+        of_kind = defaultdict[str, list[tuple[Row, Failure]]](list)
+        for row in there:
+            of_row = {row.mention: row.count}
+            for failure in failures([self.prediction(row)], of_row, self._linker):
+                of_kind[failure.kind].append((row, failure))
+        kinds: list[dict[str, Any]] = [
+            {
+                "kind": kind,
+                "help": KINDS[kind],
+                "groups": len(found),
+                "mentions": sum(row.count for row, _ in found),
+                "examples": [
+                    {"key": row.key, "mention": row.mention, "count": row.count}
+                    | {"nearest": failure.nearest and self._named(failure.nearest.concept_id)}
+                    for row, failure in found[:EXAMPLES]
+                ],
+            }
+            for kind, found in of_kind.items()
+        ]
+        kinds.sort(key=lambda kind: -kind["mentions"])
+        return {"kinds": kinds, "left_out": total - len(there)}
 
     def shown(self, key: str) -> dict[str, Any]:
         """A row with the candidates of its answer, and the places of its mentions.

@@ -224,6 +224,12 @@ async def disagreements(desk: Desk, number: Number) -> dict[str, Any]:
     return {"rows": await desk.ask(number, Queue.disputed)}
 
 
+@routes.get("/{number}/failures")
+async def failures(desk: Desk, number: Number) -> dict[str, Any]:
+    """Why rows have no sure answer, and what would help, each kind with examples."""
+    return await desk.ask(number, Queue.failed)
+
+
 @routes.get("/{number}/groups/{key}")
 async def group(desk: Desk, number: Number, key: str) -> Response:
     """A row with the candidates of its answer, and the places of its mentions."""

@@ -7,6 +7,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Annotated, Any, TypeVar
 
 from cachetools import LRUCache
@@ -84,8 +85,12 @@ class Workbench:
 
     def summed(self, queue: Queue) -> dict[str, Any]:
         """How far a project is."""
-        linked = linking.share(queue.connection, queue.project)
-        return self.described(queue.project) | queue.summary() | {"linked": linked}
+        said, expected = self.described(queue.project) | queue.summary(), queue.expected()
+        return said | {
+            "linked": linking.share(queue.connection, queue.project),
+            # of the model that gave the answers
+            "expected": asdict(expected) if expected and not said["outdated"] else None,
+        }
 
     async def summary(self, number: int) -> dict[str, Any]:
         """How far a project is, as it is now.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,15 @@ from hypothesis import strategies as st
 from linker import Linker
 from linker.desk.decisions.store import DecisionStore, Step
 from linker.desk.projects import changes, linking, sources
+from linker.desk.projects import queue as queues
 from linker.desk.projects import store as rows
 from linker.desk.projects.filters import Filter
 from linker.desk.projects.queue import Queue
 from linker.desk.projects.store import Missing, Origin
 from linker.errors import LinkerError
+from linker.evaluation.failures import KINDS
 from linker.linking import decided as applying
+from linker.linking.calibration import Calibration
 from linker.linking.decided import Decided
 from linker.records import Decision
 
@@ -237,6 +242,68 @@ def test_who_looks_stands_above_a_bulk(desk: Desk) -> None:
     for _ in range(3):
         changes.undo(desk.store, 1, "Bob")
     assert len(desk.rows(show="in-bulk")) == 3
+
+
+def test_how_many_sure_answers_are_right(desk: Desk) -> None:
+    half = Calibration(worth=((0.0, 0.0), (1.0, 0.5)))  # of what confidences say
+    desk.linker = desk.linker.with_ranker(replace(desk.linker.ranker, calibration=half))
+    names = [f"name {number}" for number in range(26)]
+    desk.create("\n".join(["mention", *names, "name 0", "name 0", "none", "one and two"]))
+    said = {"concept_id": "MESH:D006073", "name": "Gout"}
+    of_one, of_two = ([said | {"confidence": p} for p in shares] for shares in ([0.8], [0.9, 0.4]))
+    change = "UPDATE answers SET ids = ?, shown = ?, confidence = ? WHERE id {} (SELECT answer FROM mentions WHERE text {})"
+    with desk.store.transaction() as connection:
+        connection.execute(change.format("IN", "LIKE 'name%'"), ["A", json.dumps(of_one), 0.8])
+        connection.execute(
+            change.format("IN", "= 'one and two'"), ["A|A", json.dumps(of_two), 0.36]
+        )
+        connection.execute(change.format("IN", "= 'none'"), ["", "[null]", None])
+    desk.decide("name 1", "MESH:D006073")
+    with desk.reading() as queue:
+        expected = queue.expected()
+    assert expected is not None
+    # 27 mentions, for "name 0" stands three times, and 25 names; a part of one is a guess
+    assert (expected.answers, expected.share) == (27, pytest.approx(0.4))
+    error = 1.96 * (0.4 * 0.6 / 25 + 0.035**2) ** 0.5
+    assert (expected.low, expected.high) == (pytest.approx(0.4 - error), pytest.approx(0.4 + error))
+    for number in range(2, 8):
+        desk.decide(f"name {number}", None)
+    with desk.reading() as queue:
+        assert queue.expected() is None  # of 19 names
+
+
+def test_without_a_calibration_nothing_is_expected(desk: Desk) -> None:
+    desk.linker = desk.linker.with_ranker(replace(desk.linker.ranker, calibration=Calibration()))
+    desk.create("mention\n" + "".join(f"gout {number}\n" for number in range(30)))
+    with desk.reading() as queue:
+        assert queue.expected() is None
+
+
+def test_why_rows_have_no_sure_answer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [*["zzzz qqqq"] * 2, "QXZ", "gout", "bbbb cccc", *[f"zzzz qqqq{n}" for n in range(12)]]
+    desk.create("\n".join(["mention", *rows]))
+
+    def failed() -> list[tuple[str, int, int, list[str]]]:
+        with desk.reading() as queue:
+            kinds = queue.failed()["kinds"]
+        assert all(kind["help"] == KINDS[kind["kind"]] for kind in kinds)
+        return [
+            (k["kind"], k["mentions"], k["groups"], [e["mention"] for e in k["examples"]])
+            for k in kinds
+        ]
+
+    unlike, short = failed()
+    first_ten = ["zzzz qqqq", "bbbb cccc", *[f"zzzz qqqq{n}" for n in range(8)]]
+    assert unlike == ("no name like it", 15, 14, first_ten)
+    assert short == ("short form", 1, 1, ["QXZ"])
+    desk.decide("QXZ", None)
+    desk.decide("gout", "MESH:D006073", accepted=False)  # and the model is sure of no other
+    with_gout = ["zzzz qqqq", "gout", "bbbb cccc", *[f"zzzz qqqq{n}" for n in range(7)]]
+    assert failed() == [("no name like it", 16, 15, with_gout)]
+    monkeypatch.setattr(queues, "_EXPLAINED", 2)
+    assert failed() == [("no name like it", 3, 2, with_gout[:2])]
+    with desk.reading() as queue:
+        assert queue.failed()["left_out"] == 13
 
 
 def test_reviewers_disagree_until_somebody_settles_it(desk: Desk) -> None:

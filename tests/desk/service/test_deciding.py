@@ -92,3 +92,27 @@ def test_a_concept_may_be_broader_than_the_mention(make: Make, show: Open, addre
         ("leukaemia", "broad"),
         ("lymphoma", ""),
     ]
+
+
+def test_mentions_without_a_sure_answer_are_decided_where_they_are_listed(
+    make: Make, show: Open, address: str
+) -> None:
+    page = names(make, show, "zzzz qqqq", "leukaemia", "QXZ", "ZZZZ qqqq")
+    page.click("#show-failures")
+    view = page.locator("#failures-view")
+    expect(view.locator("h3")).to_have_text("3 undecided mentions have no sure answer")
+    expect(view.locator("h4")).to_have_text(
+        ["no name like it: 2 mentions in 1 row", "short form: 1 mention in 1 row"]
+    )
+    expect(view).to_contain_text("What would help: decide once what it means here")
+    view.get_by_role("button", name="QXZ").press("Enter")
+    heading(page, "QXZ")
+    page.keyboard.press("n")
+    status(page, "QXZ: no concept.")
+    expect(view.locator("h3")).to_have_text("2 undecided mentions have no sure answer")
+    expect(view.get_by_role("button", name="QXZ")).to_have_count(0)
+    view.get_by_role("button", name="zzzz qqqq").click()
+    heading(page, "zzzz qqqq")
+    page.keyboard.press("n")
+    expect(view.locator("h3")).to_have_text("Each undecided mention has a sure answer.")
+    assert [mention for mention, *_ in decisions(address)] == ["QXZ", "zzzz qqqq"]

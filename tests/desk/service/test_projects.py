@@ -68,6 +68,19 @@ def test_a_decision_holds_and_is_undone(client: Any) -> None:
     assert client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).status_code == 404
 
 
+def test_what_is_expected_is_of_the_model_that_answered(client: Any) -> None:
+    names = "".join(f"breast cancer {number}\n" for number in range(60))
+    project = create(client, f"mention\n{names}zzzz qqqq\n")
+    expected = project["expected"]
+    assert 20 <= expected["answers"] <= 60
+    assert 0 <= expected["low"] < expected["share"] < expected["high"] <= 1
+    (kind, *_) = client.get(f"/projects/{project['id']}/failures").json()["kinds"]
+    assert {*kind} == {"kind", "help", "groups", "mentions", "examples"}
+    assert client.get("/projects/9/failures").status_code == 404
+    client.service.model.fingerprint = "another"
+    assert client.get(f"/projects/{project['id']}").json()["expected"] is None
+
+
 def test_answers_are_accepted_in_bulk(client: Any) -> None:
     project = create(client, TABLE)["id"]
     told = client.get(f"/projects/{project}/accept", params={"above": 0.5}).json()

@@ -123,7 +123,7 @@ def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: 
         expect(page.locator("#columns :checked")).to_have_value("finding")
         press("Enter")
         expect(page.locator("#project-name")).to_have_text("findings")
-        progress(page, "0 of 6 decided; of the rest some")
+        progress(page, "0 of 6 decided")
         page.select_option("[name=sort]", "frequency")
         heading(page, "leukaemia")
         expect(page.locator("#rows .row").first).to_contain_text("×2")
@@ -263,7 +263,7 @@ def test_filters_and_all_in_bulk(make: Make, show: Open) -> None:
     expect(page.locator("#bulk-words")).to_contain_text("above 0.9 of 4 mentions in 3 rows?")
     page.keyboard.press("Enter")
     status(page, "4 mentions accepted, hardly any wrong.")
-    progress(page, "4 of 6 decided; of the rest")
+    progress(page, "4 of 6 decided")
     expect(page.locator("#rows [data-state=accepted]")).to_have_count(3)
     expect(page.locator("#rows .row").first).to_contain_text("accepted in bulk · ")
     expect(button).to_contain_text("Nothing to accept")
@@ -384,6 +384,7 @@ def test_looks_and_accessibility(
         ("queue", lambda: None),
         ("bulk", lambda: page.keyboard.press("b")),
         ("disagreements", lambda: page.keyboard.press("c")),
+        ("failures", lambda: page.click("#show-failures")),
         ("projects", lambda: page.goto(f"{address}review")),
     ):
         page.keyboard.press("Escape")
