@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,12 @@ from benchmarks.accuracy import held_out, ranker_weights
 from benchmarks.lib import results
 from benchmarks.lib.data import TITLES, documents
 from benchmarks.lib.linkers import ONTOLOGIES, with_lent
-from linker import Document, Linker, Mention
+from linker import Document, Linker, Mention, Prediction
 from linker.evaluation import protocols, sets
 from linker.io import outputs
 from linker.linking.ranker import Ranker
 from linker.linking.ranking import DEPTH
-from linker.linking.tally import Tally, checksum
+from linker.linking.tally import Tally
 from linker.records import GoldGroup
 from linker.training.pipeline import train
 
@@ -91,13 +91,21 @@ def of_sets(linker: Linker, items: Items) -> dict[str, Any]:
     return every
 
 
+def tallied(predictions: Iterable[Prediction]) -> Tally:
+    """What became of mentions."""
+    tally = Tally()
+    for prediction in predictions:
+        tally.outcomes[outputs.outcome(prediction)] += 1
+        tally.see(prediction)
+    return tally
+
+
 def of_answers(linker: Linker, items: Items) -> dict[str, Any]:
     """Of how many linked mentions the answer is said to be right, and is."""
     assert linker.ranker
     predictions = [p for p in linker.link(iter(items), k=1) if p.mention.gold is not None]
     found = list(protocols.outcomes(predictions, linker))
-    tally = Tally(distinct={checksum(p.mention.text) for p in predictions})
-    tally.outcomes.update(map(outputs.outcome, predictions))
+    tally = tallied(predictions)
     every = {}
     for least in LEAST:
         if expected := tally.expected(linker.ranker.calibration, least):

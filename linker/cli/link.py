@@ -27,7 +27,7 @@ from linker.jobs import linking
 from linker.jobs import tables as linked
 from linker.jobs.linking import Item, LinkSettings, link_files
 from linker.linking.decided import Decided
-from linker.linking.tally import Tally, checksum
+from linker.linking.tally import Tally
 from linker.records import Mention, Prediction, Selection
 
 
@@ -180,7 +180,7 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
             for row, prediction in rows:
                 tally.outcomes[outputs.outcome(prediction)] += 1
                 if prediction:
-                    tally.distinct.add(checksum(prediction.mention.text))
+                    tally.see(prediction)
                 yield row, prediction
                 bar.update()
 

@@ -17,7 +17,7 @@ from linker.jobs import tables
 from linker.jobs.linking import lends
 from linker.linking.linker import Linker
 from linker.linking.requests import Limits
-from linker.linking.tally import Tally, checksum
+from linker.linking.tally import Tally
 from linker.records import Prediction
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def link_column(
     for text, prediction in linked(linker, texts, **limits):
         rows[text] = _row(prediction)
         tally.outcomes[outcome(prediction)] += counts[text]
-        tally.distinct.add(checksum(text))
+        tally.see(prediction)
     new = (
         nw.new_series(
             prefix + name,

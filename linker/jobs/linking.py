@@ -26,7 +26,7 @@ from linker.linking.decisions_file import DecisionsFile
 from linker.linking.documents import Annotator, recognizer
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
-from linker.linking.tally import Tally, checksum
+from linker.linking.tally import Tally
 from linker.records import Document, Mention, Selection
 from linker.text import short_forms
 
@@ -173,8 +173,11 @@ def _written(
     header = format.header(linked[0][0] if linked else None, layout)
     outcomes = Counter(outcome for _, of_item in texts for outcome in of_item)
     whole = "".join(text for text, _ in texts)
-    distinct = {checksum(p.mention.text) for _, of_item in linked for p in of_item}
-    return Written(header, whole, len(texts), outcomes.total(), Tally(outcomes, distinct))
+    tally = Tally(outcomes)
+    for _, of_item in linked:
+        for prediction in of_item:
+            tally.see(prediction)
+    return Written(header, whole, len(texts), outcomes.total(), tally)
 
 
 def layout_of(

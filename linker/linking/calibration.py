@@ -6,22 +6,27 @@ is one of the answers: it is right where none of the candidates is, and has the 
 they leave. Each group of mentions is calibrated by itself, so that the promise holds in each.
 
 What confidences are worth on mentions that the ranker has not learnt is their isotonic regression.
+
+Both hold for texts like those that calibrate. Words that no name has, other scripts, codes and
+sentences show in one number, how alike a text and the name found for it are; so it is kept how many
+texts are names, resemble one, or none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.linking.matches import PLACE, largest
+from linker.linking.matches import PLACE, TEXT_COLUMNS, largest
 
 if TYPE_CHECKING:
     from linker.linking.ranker import Judged, MatchLists, Rows
     from linker.linking.ranking import Order
+    from linker.records import Prediction
 
 GROUPS = ("name", "short form", "other")
 """A mention that is letter by letter a name, one short word in capitals, or neither."""
@@ -29,6 +34,8 @@ ENOUGH = 100  # mentions of a group by which it is calibrated alone
 _ENOUGH_OF_ALL = 300  # mentions by which confidences are corrected
 _KEPT = 1000  # probabilities of a group that are kept, as quantiles where it has more
 _KNOTS = 30  # of the curve of what confidences are worth
+_ALIKE = (1 - 1e-5, 0.5)  # similarities of characters from which a text is, or resembles, a name
+_NO_TEXTS = (0,) * (len(_ALIKE) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +72,27 @@ class Calibration:
     Attributes:
         groups: what sets are made by.
         worth: confidences of first answers in ascending order, each with the share that is right.
+        texts: how many distinct ones are a name, resemble one, and resemble none; all 0: an earlier
+            release did not count them.
     """
 
     groups: Mapping[str, Group] = field(default_factory=dict)
     worth: tuple[tuple[float, float], ...] = ()
+    texts: tuple[int, ...] = _NO_TEXTS
 
     @classmethod
     def of(cls, scored: Iterable[tuple[Judged, Order]]) -> Calibration:
         """The calibration by some lists, each with its order."""
-        columns = [
-            (groups(judged.lists), *probabilities(judged, order), *first_answers(judged, order))
-            for judged, order in scored
-        ]
+        columns, texts = [], np.array(_NO_TEXTS)
+        for judged, order in scored:
+            confidence, right, similarity = first_answers(judged, order)
+            of_mentions = probabilities(judged, order)
+            columns.append((groups(judged.lists), *of_mentions, confidence, right))
+            # a text is known by what depends on nothing else
+            keys = largest(judged.lists.values[:, :TEXT_COLUMNS], judged.lists.starts)
+            _, first = np.unique(keys, axis=0, return_index=True)
+            below = np.sum([similarity[first] < least for least in _ALIKE], axis=0)
+            texts += np.bincount(below, minlength=len(texts))
         group, probability, found, confidence, right = map(
             np.concatenate, zip(*columns, strict=True)
         )
@@ -85,7 +101,7 @@ class Calibration:
             for number, name in enumerate(GROUPS)
             if (group == number).any()
         }
-        return cls(of_groups, _curve(confidence, right))
+        return cls(of_groups, _curve(confidence, right), tuple(texts.tolist()))
 
     def expected(self, confidence: NDArray[Any]) -> NDArray[np.float64]:
         """The share of answers that is right, of each confidence."""
@@ -96,7 +112,7 @@ class Calibration:
     def before(self, others: Calibration) -> Calibration:
         """These groups; one of few mentions is filled up with quantiles of the other calibration.
 
-        Few mentions altogether do not correct confidences.
+        Few mentions altogether do not correct confidences, nor say what texts are like.
         """
         groups, total = dict(others.groups), 0
         for name, own in self.groups.items():
@@ -109,7 +125,8 @@ class Calibration:
                 found = share * own.found + (1 - share) * groups[name].found
                 own = Group(tuple(every), round(found, 4))
             groups[name] = own
-        return Calibration(groups, self.worth if total >= _ENOUGH_OF_ALL else others.worth)
+        of_all = self if total >= _ENOUGH_OF_ALL else others
+        return replace(of_all, groups=groups)
 
     def least(self, group: int, coverage: float) -> float:
         """The probability that an answer in a set of a mention of this group has."""
@@ -122,7 +139,8 @@ class Calibration:
             name: {"probabilities": list(group.probabilities), "found": group.found}
             for name, group in self.groups.items()
         }
-        return {"groups": groups, "worth": [list(knot) for knot in self.worth]}
+        worth = [list(knot) for knot in self.worth]
+        return {"groups": groups, "worth": worth, "texts": list(self.texts)}
 
     @classmethod
     def from_dict(cls, record: Any) -> Calibration:
@@ -140,7 +158,11 @@ class Calibration:
             if name not in GROUPS or not in_order:
                 raise ValueError("the calibration of the ranker is none")
             groups[name] = Group(tuple(values.tolist()), float(group["found"]))
-        return cls(groups, tuple((x, y) for x, y in worth.tolist()))
+        texts = record.get("texts", list(_NO_TEXTS))
+        is_counts = isinstance(texts, list) and len(texts) == len(_NO_TEXTS)
+        if not is_counts or not all(type(n) is int and n >= 0 for n in texts):
+            raise ValueError("the calibration of the ranker is none")
+        return cls(groups, tuple((x, y) for x, y in worth.tolist()), tuple(texts))
 
 
 def _curve(confidence: NDArray[Any], right: NDArray[np.bool_]) -> tuple[tuple[float, float], ...]:
@@ -188,15 +210,33 @@ def probabilities(judged: Judged, order: Order) -> tuple[NDArray[np.float64], ND
     return np.array(shares), np.array(found, bool)
 
 
-def first_answers(judged: Judged, order: Order) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The confidence of the first answer of each mention, and whether it is right."""
-    lists, right = judged.lists, list[bool]()
+def first_answers(
+    judged: Judged, order: Order
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
+    """The confidence of the first answer of each mention, whether it is right, and how alike."""
+    lists, right, similarity = judged.lists, list[bool](), list[float]()
+    alike = lists.values[:, PLACE["sparse"]]
     for reading in order.best.tolist():
         lookups = slice(*lists.lookups[reading : reading + 2].tolist())
         starts, ends = lists.rows[:-1][lookups], lists.rows[1:][lookups]
         is_found = bool((starts < ends).all())
         right.append(is_found and bool(judged.right[order.order[starts]].all()))
-    return order.readings[order.best], np.array(right, bool)
+        similarity.append(float(alike[order.order[starts]].min()) if is_found else 0.0)
+    return order.readings[order.best], np.array(right, bool), np.array(similarity)
+
+
+def unlikeness(prediction: Prediction) -> int:
+    """0 for a mention that is a name, 1 where it, or a part of it, only resembles one, 2 none.
+
+    One that people decided counts as a name.
+    """
+    if prediction.state != "model":
+        return 0
+    first = (part.best or part.rejected for part in prediction.parts)
+    # where there are no vectors, the score is the similarity of characters
+    alike = ((c.score if c.sparse_score is None else c.sparse_score) if c else 0.0 for c in first)
+    similarity = min(alike, default=0.0)
+    return sum(similarity < least for least in _ALIKE)
 
 
 def rest(confidence: NDArray[np.float64]) -> float:

@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from linker.io.outputs import ASSERTED, OUTCOMES, Outcome
-from linker.linking.calibration import Calibration
+from linker.linking.calibration import Calibration, unlikeness
+from linker.records import Prediction
 
 _DRIFT = 0.035
 """The standard deviation of the error of `Expected.share` that more mentions do not make smaller:
 texts differ from those that calibrated; `benchmarks/accuracy/promises.py` measures it."""
 _FEWEST = 20  # distinct mentions; of fewer nothing can be said
 _SURE = 0.9  # a threshold that is shown, beside the one that was asked for
-
-
-def checksum(text: str) -> int:
-    """What tells texts apart in little memory, alike in all processes."""
-    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+_DRIFTS = {1: ("are no name", 0.15), 2: ("resemble no name", 0.05)}
+"""By `unlikeness`: what texts are, and by how much more of them than of those that calibrated have
+to be it, beyond chance, to be told; corpora of a kind differ by less, as
+`benchmarks/accuracy/drift.py` measures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +36,49 @@ class Expected:
         return f"some {self.share:.0%} right ({self.low:.0%} to {self.high:.0%})"
 
 
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How unlike texts are to those that calibrated."""
+
+    excess: float  # of the share, beyond chance and what corpora of a kind differ
+    share: float  # of distinct texts
+    usual: float  # of those that calibrated
+    what: str  # they are
+
+    def __str__(self) -> str:
+        return (
+            f"texts are unlike those that calibrated ({self.share:.0%} {self.what}, "
+            f"{self.usual:.0%} there): shares and sets may be further off"
+        )
+
+
 @dataclass(slots=True)
 class Tally:
     """What became of mentions.
 
     Attributes:
         outcomes: how many mentions have each outcome.
-        distinct: the checksums of their texts; equal ones are right or wrong together.
+        distinct: the checksums of their texts, which are right or wrong together, each with its
+            `unlikeness`, the largest where mentions of a text differ.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
-    distinct: set[int] = field(default_factory=set)
+    distinct: dict[int, int] = field(default_factory=dict)
+
+    def see(self, prediction: Prediction) -> None:
+        """Note the text of a mention."""
+        text = prediction.mention.text.encode("utf-8", "surrogatepass")
+        checksum = zlib.crc32(text)  # takes little memory, and is the same in all processes
+        self._note(checksum, unlikeness(prediction))
 
     def add(self, other: Tally) -> None:
         """Add those of other mentions."""
         self.outcomes.update(other.outcomes)
-        self.distinct |= other.distinct
+        for checksum, unlike in other.distinct.items():
+            self._note(checksum, unlike)
+
+    def _note(self, checksum: int, unlike: int) -> None:
+        self.distinct[checksum] = max(unlike, self.distinct.get(checksum, 0))
 
     def expected(self, calibration: Calibration, least: float = 0.0) -> Expected | None:
         """How many of the linked ones are right that are as sure as `least`; None of too few.
@@ -69,6 +96,20 @@ class Tally:
         share = float(calibration.expected(values) @ counts / total)
         half = 1.96 * float(np.sqrt(share * (1 - share) * alike / total + _DRIFT**2))
         return Expected(total, share, max(0.0, share - half), min(1.0, share + half))
+
+    def drift(self, calibration: Calibration) -> Drift | None:
+        """What tells best that texts are unlike those that calibrated; None of too few."""
+        count, known = len(self.distinct), sum(calibration.texts)
+        if count < _FEWEST or not known:
+            return None
+        drifts, unlike = [], Counter(self.distinct.values())
+        for level, (what, least) in _DRIFTS.items():
+            share = sum(n for of, n in unlike.items() if of >= level) / count
+            usual = sum(calibration.texts[level:]) / known
+            variance = share * (1 - share) / count + usual * (1 - usual) / known
+            excess = share - usual - 1.96 * variance**0.5 - least
+            drifts.append(Drift(excess, share, usual, what))
+        return max(drifts, key=lambda drift: drift.excess)
 
     @property
     def _asked(self) -> int:
@@ -102,6 +143,8 @@ class Tally:
             if sure and sure.answers < every.answers:
                 line += f"; with --threshold {_SURE} {sure.answers:,} are left, {sure}"
             lines.append(line)
+        if calibration and (drift := self.drift(calibration)) and drift.excess > 0:
+            lines.append(f"WARNING: {drift}")
         sizes = Counter[int]()
         for outcome, n in self.outcomes.items():
             sizes[outcome.answers] += n * (outcome.answers > 0)

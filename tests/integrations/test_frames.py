@@ -51,6 +51,8 @@ def test_a_frame_of_pandas_keeps_its_rows_index_and_types(model: Linker) -> None
     assert [*sets][-4:-2] == ["set", "set_size"]
     assert sets.set_size.isna().tolist() == [False, True, False, True, False, False]  # by text
     assert sets.attrs["linker"][-1].startswith("sets for 0.9: ")
+    genes = pandas.DataFrame({"a": [f"BRCA{number}" for number in range(20)]})
+    assert link_column(genes, "a", model).attrs["linker"][-1].startswith("WARNING: ")
 
 
 def test_cells_that_are_missing_have_missing_answers(model: Linker) -> None:

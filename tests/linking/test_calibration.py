@@ -5,13 +5,24 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker import Decision, Dictionary, Linker, LinkerError, Mention, Predictions
+from linker import (
+    Candidate,
+    Decision,
+    Dictionary,
+    Linker,
+    LinkerError,
+    Mention,
+    Part,
+    Prediction,
+    Predictions,
+)
 from linker.evaluation import sets as measured
 from linker.linking import calibration
 from linker.linking.calibration import GROUPS, Calibration, Group
@@ -137,15 +148,50 @@ def test_the_probability_of_what_is_right() -> None:
     assert found[1].tolist() == [True, False, True, False]
 
 
+def test_how_many_texts_are_names_and_resemble_one() -> None:
+    texts = [[[(0, 0)] * 2], [[(0, 0)], [(0, 0)]], [[]], [[(0, 0)] * 2], [[(0, 0)]], [[(0, 0)]]]
+    lists = lists_of(*texts)
+    # the fourth is the first again; the last is a name
+    lists.values[:, PLACE["sparse"]] = [0.4, 0.5, 0.9, 0.3, 0.4, 0.5, 0.6, 1]
+    order = Order(np.array([1, 0, 2, 3, 5, 4, 6, 7]), *np.full((2, 8), 0.25), np.arange(6))
+    right = Judged(lists, np.arange(8), np.ones(8, bool), np.ones(6, bool), np.ones(6, np.float32))
+    of_all = Calibration.of([(right, order)])
+    # none: a part of the second, and the third, which has no candidate
+    assert of_all.texts == (1, 2, 2)
+    assert Calibration().before(of_all).texts == (1, 2, 2)  # too few say nothing of texts
+    enough = Calibration({"name": group(*[0.5] * 300)}, of_all.worth, (5, 0, 9))
+    assert enough.before(of_all).texts == (5, 0, 9)
+
+
+def test_whether_predictions_resemble_a_name() -> None:
+    def of(*similarity: tuple[float | None, float], **about: Any) -> int:
+        parts = (
+            Part("x", candidates=(Candidate("A", "a", "a", score, sparse),))
+            for sparse, score in similarity
+        )
+        return calibration.unlikeness(Prediction(Mention("x"), tuple(parts), **about))
+
+    assert [of((1.0, 0.1)), of((0.5, 0.1)), of((0.4, 1.0))] == [0, 1, 2]
+    assert [of((1.0, 1.0), (0.9, 0.9)), of((0.9, 0.9), (0.4, 0.9))] == [1, 2]
+    assert [of((None, 1.0)), of((None, 0.5)), of((None, 0.4))] == [0, 1, 2]  # characters alone
+    assert of((0.4, 0.9), state="accepted") == 0
+    rejected = Part("x", nil=True, rejected=Candidate("A", "a", "a", 0.9, 0.6))
+    assert calibration.unlikeness(Prediction(Mention("x"), (rejected,))) == 1
+    assert calibration.unlikeness(Prediction(Mention("x"), (Part("x", nil=True),))) == 2
+
+
 # ---------------------------------------------------------------------------- files
 
 
 def test_a_calibration_is_saved_with_the_ranker(tmp_path: Path) -> None:
-    calibration = Calibration({"name": Group((0.25, 0.5), 0.5), "other": group(*TENTHS)})
+    groups = {"name": Group((0.25, 0.5), 0.5), "other": group(*TENTHS)}
+    calibration = Calibration(groups, texts=(4, 1, 2))
     ranker = dataclasses.replace(Ranker.shipped(), calibration=calibration)
     ranker.save(tmp_path)
     assert Ranker.load(tmp_path).calibration == calibration
-    assert Ranker.shipped().calibration.groups.keys() == {*GROUPS}
+    shipped = Ranker.shipped().calibration
+    assert shipped.groups.keys() == {*GROUPS}
+    assert shipped.texts[0] > shipped.texts[1] > shipped.texts[2] > 0
 
 
 @pytest.mark.parametrize(
@@ -161,7 +207,19 @@ def test_a_calibration_is_saved_with_the_ranker(tmp_path: Path) -> None:
 )
 def test_what_is_no_calibration(record: object) -> None:
     with pytest.raises((ValueError, LookupError, TypeError, AttributeError)):
-        Calibration.from_dict(record)
+        Calibration.from_dict({"groups": record, "worth": []})
+
+
+@pytest.mark.parametrize("texts", [[1, 2], [1, 2, -3], [1, 2.0, 3], ["1"] * 3, "123", True, None])
+def test_what_are_no_counts_of_texts(texts: object) -> None:
+    with pytest.raises(ValueError):
+        Calibration.from_dict(Calibration().to_dict() | {"texts": texts})
+
+
+def test_a_calibration_of_before_counts_no_texts() -> None:
+    record = Calibration(texts=(4, 1, 2)).to_dict()
+    del record["texts"]
+    assert Calibration.from_dict(record) == Calibration()
 
 
 # ---------------------------------------------------------------------------- answers

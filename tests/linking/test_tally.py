@@ -24,7 +24,9 @@ def linked(confidence: float | None, count: int, answers: int = 0) -> Counter[Ou
 
 def test_the_expected_share_and_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     others = Counter({Outcome("unsure"): 41, Outcome("empty"): 900})
-    both = Tally(linked(0.8, 60) + linked(0.4, 40) + linked(None, 9) + others, {*range(75)})
+    both = Tally(
+        linked(0.8, 60) + linked(0.4, 40) + linked(None, 9) + others, dict.fromkeys(range(75), 0)
+    )
     expected = both.expected(HALVED)
     assert expected is not None
     assert expected.answers == 100
@@ -37,18 +39,21 @@ def test_the_expected_share_and_its_interval(monkeypatch: pytest.MonkeyPatch) ->
     assert sure is not None
     assert (sure.answers, sure.share) == (60, pytest.approx(0.4))
     assert both.expected(HALVED, 0.9) is None
-    assert Tally(linked(0.9, 19), {*range(19)}).expected(EQUAL) is None  # too few
+    assert Tally(linked(0.9, 19), dict.fromkeys(range(19), 0)).expected(EQUAL) is None  # too few
     assert Tally().expected(EQUAL) is None
-    certain = Tally(linked(1.0, 20), {*range(20)}).expected(EQUAL)
+    certain = Tally(linked(1.0, 20), dict.fromkeys(range(20), 0)).expected(EQUAL)
     assert certain is not None
     assert (certain.share, certain.high) == (1.0, 1.0)
     assert certain.low == pytest.approx(1 - 1.96 * 0.035)
 
 
 def test_lines() -> None:
-    counted = Tally(linked(0.98, 30, 1) + linked(0.6, 10, 3), {*range(40)})
+    counted = Tally(linked(0.98, 30, 1) + linked(0.6, 10, 3), dict.fromkeys(range(40), 0))
     counted.add(
-        Tally(Counter({Outcome("no concept", "absent", None, 1): 2, Outcome("empty"): 1}), {1, 50})
+        Tally(
+            Counter({Outcome("no concept", "absent", None, 1): 2, Outcome("empty"): 1}),
+            {1: 0, 50: 0},
+        )
     )
     lines = counted.lines("row", HALVED, 0.9)
     assert lines[0] == "43 rows: 40 linked, 0 unsure, 2 no concept, 1 empty; of these 2 denied"
@@ -56,10 +61,60 @@ def test_lines() -> None:
     assert "30 are left, some 49% right" in lines[1]
     assert lines[2].startswith("sets for 0.9: 1.48 answers on average, 76% have one")
     assert counted.lines("row", None, None) == lines[:1]
-    few = Tally(linked(0.98, 3), {1})
+    few = Tally(linked(0.98, 3), {1: 0})
     assert few.lines("mention", HALVED, None) == [
         "3 mentions: 3 linked, 0 unsure, 0 no concept, 0 empty"
     ]
+
+
+def texts(*counts: int) -> Tally:
+    """Texts that are a name, resemble one, and resemble none."""
+    levels = [level for level, count in enumerate(counts) for _ in range(count)]
+    return Tally(distinct=dict(enumerate(levels)))
+
+
+def test_drift() -> None:
+    usual = Calibration(texts=(200, 160, 40))  # one half are no name, a tenth resemble none
+    drift = texts(40, 30, 30).drift(usual)
+    assert drift is not None
+    assert (drift.share, drift.usual) == (0.3, 0.1)
+    # variances: 0.3 * 0.7 / 100 + 0.1 * 0.9 / 400 = 0.002325
+    assert drift.excess == pytest.approx(0.2 - 1.96 * 0.002325**0.5 - 0.05)
+    drift = texts(10, 85, 5).drift(usual)
+    assert drift is not None
+    assert (drift.share, drift.usual) == (0.9, 0.5)
+    # 0.9 * 0.1 / 100 + 0.5 * 0.5 / 400 = 0.001525
+    assert drift.excess == pytest.approx(0.4 - 1.96 * 0.001525**0.5 - 0.15)
+    alike = texts(100).drift(usual)
+    assert alike is not None
+    assert alike.excess < 0
+    assert texts(0, 0, 19).drift(usual) is None
+    assert texts(0, 0, 20).drift(Calibration()) is None  # an earlier release calibrated
+
+
+def test_a_line_tells_of_drift() -> None:
+    usual = Calibration(texts=(200, 160, 40))
+    assert "(30% resemble no name, 10% there)" in texts(40, 30, 30).lines("row", usual, None)[-1]
+    assert "(90% are no name, 50% there)" in texts(10, 85, 5).lines("row", usual, None)[-1]
+    assert len(texts(50, 35, 15).lines("row", usual, None)) == 1
+    assert len(texts(0, 0, 100).lines("row", None, None)) == 1
+
+
+def test_texts_that_were_seen_in_several_parts() -> None:
+    def seen(*predictions: tuple[str, float]) -> Tally:
+        found = Tally()
+        for text, similarity in predictions:
+            candidate = Candidate("A", "a", "a", 1.0, similarity)
+            found.see(Prediction(Mention(text), (Part(text, candidates=(candidate,)),)))
+        return found
+
+    parts = seen(("a", 0.4), ("b", 0.9)), seen(("b", 0.9), ("c", 1.0), ("a", 0.6), ("c", 1.0))
+    for first, second in (parts, parts[::-1]):
+        both = Tally()
+        both.add(first)
+        both.add(second)
+        assert both == seen(("c", 1.0), ("b", 0.9), ("a", 0.4))
+        assert sorted(both.distinct.values()) == [0, 1, 2]
 
 
 def test_outcomes() -> None:

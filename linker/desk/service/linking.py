@@ -24,7 +24,7 @@ from linker.desk.service.schemas import (
     Options,
     to_documents,
 )
-from linker.desk.service.state import Asked, Service, aside
+from linker.desk.service.state import Asked, Model, Service, aside
 from linker.dictionary import lookup
 from linker.io import outputs
 from linker.io.files import MENTION_LIMIT
@@ -65,7 +65,7 @@ async def link(
     asked = body.mentions or body.documents or ()
     requests = await aside(asked, lambda: body.requests(body.items(service.limits)))
     linked = await service.answer(model, requests)
-    return await _respond(service, linked, form, model.linker, body)
+    return await _respond(service, linked, form, model, body)
 
 
 @routes.post("/annotate", tags=["linking"], responses={200: _PREDICTIONS})
@@ -78,11 +78,11 @@ async def annotate(
     model, limits, asked = service.model, service.limits, body.documents
     requests = await aside(asked, lambda: body.requests(to_documents(asked, limits)))
     linked = await service.annotate(model, requests)
-    return await _respond(service, linked, form, model.linker, body)
+    return await _respond(service, linked, form, model, body)
 
 
 async def _respond(
-    service: Service, linked: list[Linked], form: Format, linker: Linker, body: Options
+    service: Service, linked: list[Linked], form: Format, model: Model, body: Options
 ) -> Response:
     """Predictions as a response."""
 
@@ -93,11 +93,12 @@ async def _respond(
             return f'{{"predictions": [{", ".join(texts)}]}}'
         file, has_documents = io.StringIO(), any(document for document, _ in linked)
         asked = bool(body.also), bool(body.coverage), body.exact_only
-        layout = layout_of(form, has_documents, linker, service.store is not None, *asked)
+        layout = layout_of(form, has_documents, model.linker, service.store is not None, *asked)
         outputs.write(form, linked, file, layout)
         return file.getvalue()
 
     predictions = [p for _, of_item in linked for p in of_item]
+    model.see(predictions)
     return Response(await aside(predictions, write), media_type=_MEDIA[form])
 
 

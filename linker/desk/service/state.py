@@ -6,9 +6,10 @@ import asyncio
 import dataclasses
 import gc
 import logging
+import math
 import threading
 import time
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.process_collector import ProcessCollector
 from starlette.requests import HTTPConnection
 
@@ -32,13 +33,15 @@ from linker.linking.decided import Decided
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
-from linker.records import Decision, Document, Passage
+from linker.linking.tally import Tally
+from linker.records import Decision, Document, Passage, Prediction
 
 logger = logging.getLogger(__name__)
 
 FEW = 100  # items of a request that are gone over at once
 _THREADS = 4  # for work that is not linked in batches: a long text does not hold up a short one
 _SECONDS = 0.1  # of a batch, after which others may have their turn
+_LATEST = 10_000  # texts of which drift is told; then others take their place
 _PATIENCE = 0.25  # share of the time for an answer that a write waits for other processes
 
 _WARM_UP = Document("", (Passage("warm up", 0),))
@@ -55,7 +58,22 @@ class Model:
     fingerprint: str  # the checksum of its folder; empty where there is none
     decided: Decided | None = None  # the latest; None: none are kept
     vocabulary: Any = None  # of reconciliation, once it is asked for
+    tally: Tally = field(default_factory=Tally)  # the latest texts
     reading: threading.Lock = field(default_factory=threading.Lock)  # of decisions, once
+
+    def see(self, predictions: Iterable[Prediction]) -> None:
+        """Note the texts of answers."""
+        if len(self.tally.distinct) >= _LATEST:
+            self.tally = Tally()
+        for prediction in predictions:
+            self.tally.see(prediction)
+
+    @property
+    def drift(self) -> float:
+        """`Drift.excess` of the latest texts; NaN where nothing can be said."""
+        ranker = self.linker.ranker
+        drift = self.tally.drift(ranker.calibration) if ranker else None
+        return drift.excess if drift else math.nan
 
 
 class Service:
@@ -78,6 +96,8 @@ class Service:
         """What answers now; a request asks for it once."""
         self.figures = CollectorRegistry()  # for Prometheus; no label holds what a user wrote
         ProcessCollector(registry=self.figures)
+        what = "Above 0: the latest texts are unlike those that calibrated the model."
+        Gauge("linker_drift", what, registry=self.figures).set_function(lambda: self.model.drift)
         self._batcher = Batcher(self.limits.batch, self.limits.waiting, _SECONDS)
         self._threads = ThreadPoolExecutor(_THREADS, "linker-other")
         self._writer = ThreadPoolExecutor(1, "linker-decisions")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
+import re
 import shutil
 import threading
 import time
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 
 from linker import Linker
+from linker.desk.service import state
 from linker.desk.service.app import create
 from linker.desk.service.settings import Key, Limits, Settings
 from linker.desk.service.state import Service
@@ -400,6 +403,19 @@ def test_head_is_get_without_its_body(client: Any) -> None:
     assert client.head("/link").status_code == 405
     figures = client.get("/metrics").text
     assert 'seconds_count{method="HEAD",route="/search",status="200"} 1.0' in figures
+
+
+def test_drift_is_told_of_the_latest_texts(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def drift() -> float:
+        return float(re.search(r"(?m)^linker_drift (\S+)", client.get("/metrics").text)[1])
+
+    client.post("/link", json={"mentions": [f"BRCA{number}" for number in range(19)]})
+    assert math.isnan(drift())  # too few
+    client.post("/link", json={"mentions": ["BRCA19", "BRCA19"]})
+    assert 0.5 < drift() < 1
+    monkeypatch.setattr(state, "_LATEST", 20)
+    client.post("/link", json={"mentions": ["BRCA1"]})  # takes the place of all others
+    assert math.isnan(drift())
 
 
 def test_figures_and_logs_hold_no_text_of_users(
