@@ -433,7 +433,7 @@ class Queue:
             counts[confidence] += count
             heads.add(head)
         outcomes = {Outcome("linked", confidence=c, weakest=c): n for c, n in counts.items()}
-        return Tally(Counter(outcomes), heads).expected(ranker.calibration)
+        return Tally(Counter(outcomes), dict.fromkeys(heads, 0)).expected(ranker.calibration)
 
     def failed(self) -> dict[str, Any]:
         """Why rows have no sure answer: the kinds, those of most mentions first, with examples.
