@@ -95,8 +95,7 @@ _SURE = (  # nearly all rows are read, in half the time without an index
     f"SELECT head, round(confidence, 3), count FROM rows NOT INDEXED WHERE {_REST} AND {_IS_SURE}"
 )
 _SUMMARY = """
-SELECT state, type, reviewers, count(*), sum(count),
-    total(iif(confidence IS NULL, 0, count)), total(count * (1 - confidence))
+SELECT state, type, reviewers, count(*), sum(count)
 FROM rows GROUP BY state, type, reviewers
 """
 _SHOWN = (
@@ -396,14 +395,11 @@ class Queue:
     def summary(self) -> dict[str, Any]:
         """The figures of the project."""
         groups, states, reviewers = Counter[str](), Counter[str](), set[str]()
-        known, wrong = 0.0, 0.0
         found = self.connection.execute(_SUMMARY).fetchall()
-        for state, _, names, rows_of, count, answered, expected in found:
+        for state, _, names, rows_of, count in found:
             groups[state] += rows_of
             states[state] += count
             reviewers.update(json.loads(names))
-            if state in ("model", "rejected", "open"):
-                known, wrong = known + answered, wrong + expected
         unlinked = states.pop("not linked", 0)
         flagged = f"SELECT count(DISTINCT form) FROM rows WHERE {filters.IS_FLAGGED}"
         documents = "SELECT count(*) FROM documents WHERE project = ?"
@@ -413,8 +409,6 @@ class Queue:
             "groups": groups.total() - groups["not linked"],
             "states": {**states, **({"not linked": unlinked} if unlinked else {})},
             "decided": sum(states[state] for state in DECIDED),
-            "expected_wrong_of_rest": round(wrong, 2),
-            "expected_accuracy_of_rest": round(1 - wrong / known, 4) if known else None,
             "types": sorted({kind for _, kind, *_ in found} - {""}),
             "documents": ask(documents, [self._number]).fetchone()[0],
             "reviewers": sorted(reviewers),
