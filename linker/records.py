@@ -310,11 +310,11 @@ _CANDIDATE = (  # what JSON has of any
 
 @dataclass(frozen=True, slots=True)
 class Broader:
-    """A concept such that a part without a sure one probably means it, or one below it."""
+    """A concept that stands above what a part without a sure one probably means."""
 
     concept_id: str
     name: str  # preferred name
-    confidence: float  # this probability
+    confidence: float  # the probability that the part means a concept below it, or this one
 
     def __str__(self) -> str:
         return f"{self.concept_id} {self.name} ({self.confidence:.2f})"

@@ -225,7 +225,7 @@ COVERAGE = option(
     "P",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
 )
-EXACT_ONLY = flag("Give no broader concept where there is no exact one.")
+EXACT_ONLY = flag("Give no broader concepts beside those that are exact.")
 INPUT_FORMAT = choice(("auto", *formats.MENTIONS), "Format of the mentions.")
 ANNOTATED_TYPE = kind("Keep mentions that are annotated with this type, e.g. Disease.")
 DECISIONS = option("Decisions that win over the model; see linker review.", "FILE")

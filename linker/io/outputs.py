@@ -344,7 +344,7 @@ def outcome(prediction: Prediction | None) -> Outcome:
     answers = max((len(part.answers) for part in prediction.parts), default=0)
     has_broader = any(part.broader for part in prediction.parts)
     if not any(best):
-        return Outcome("no concept", prediction.assertion, None, answers, None, has_broader)
+        return Outcome("no concept", prediction.assertion, None, answers, has_broader=has_broader)
     is_accepted = prediction.state == "accepted"
     is_sure = is_accepted or all(
         c and (c.confidence is None or c.confidence >= UNSURE) for c in best
@@ -352,7 +352,7 @@ def outcome(prediction: Prediction | None) -> Outcome:
     confidence = None if is_accepted else prediction.confidence
     kind = "linked" if all(best) and is_sure else "unsure"
     if confidence is None:
-        return Outcome(kind, prediction.assertion, None, answers, None, has_broader)
+        return Outcome(kind, prediction.assertion, None, answers, has_broader=has_broader)
     weakest = min(part.confidence or 0.0 for part in prediction.parts)
     rounded = round(confidence, 3), answers, round(weakest, 3)
     return Outcome(kind, prediction.assertion, *rounded, has_broader)

@@ -27,7 +27,6 @@ from linker.io.outputs import BREAKS, Layout, ObjectSource, owner_of, spans_text
 from linker.io.parsing import by_column, comments, numbered, parse_each
 from linker.io.rows import TableRow, read_rows, titles_of
 from linker.records import (
-    Broader,
     Candidate,
     Decision,
     Document,
@@ -65,7 +64,7 @@ PREDICATES: Mapping[Predicate, str] = {
 _ONE, _ONE_OF_SEVERAL = PREDICATES[""], PREDICATES["related"]
 _UNSPECIFIED = "semapv:UnspecifiedMatching"
 _BY_HAND = "semapv:ManualMappingCuration"
-_IN_BULK = "semapv:UnspecifiedMatching"  # nobody looked at it, and how it matched is not kept
+_IN_BULK = _UNSPECIFIED  # nobody looked at it, and how it matched is not kept
 _LICENSE = "https://w3id.org/sssom/license/unspecified"
 FOOTER = ""
 _SETS = "https://w3id.org/sssom/mappings/"
@@ -181,10 +180,10 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
 
     The predicate is `skos:exactMatch`; for a part of a composite mention, of which the whole
     means more than one concept, it is `skos:relatedMatch`, and the comment has the text of the
-    part. A part with a broader concept is also mapped to this, by `skos:broadMatch`. Any other part
-    without a concept is mapped to `sssom:NoTermFound`; its confidence is the probability that the
-    rejected candidate is wrong, which is the most that the probability of no concept can be. The
-    comment also says where the mention stands.
+    part. A mention of one part with a broader concept is mapped to this, too, by `skos:broadMatch`.
+    Any other part without a concept is mapped to `sssom:NoTermFound`; its confidence is the
+    probability that the rejected candidate is wrong, which is the most that the probability of no
+    concept can be. The comment also says where the mention stands.
 
     What the text denies, doubts, or says of the past or of a relative is left out: a mapping would
     say that "no gout" is gout.
@@ -302,25 +301,30 @@ def _rows(
     for number, part in enumerate(prediction.parts, 1):
         if _is_denied(part) or (prediction.state == "open" and part.best is None):
             continue
-        count, broader = len(prediction.parts), part.broader
-        exact = (_ONE, part.best, _justification(part), _confidence(part))
-        found: list[tuple[str, Candidate | Broader | None, str, str]] = []
-        found += [exact] if part.best or not broader else []
-        if broader:
-            found.append((PREDICATES["broad"], broader, _UNSPECIFIED, _three(broader.confidence)))
-        for predicate, concept, justification, confidence in found:
-            yield {
-                "subject_label": prediction.mention.text,
-                "predicate_id": _ONE_OF_SEVERAL if count > 1 else predicate,
-                "object_id": _curie(concept.concept_id if concept else "", prefixes),
-                "object_label": concept.name if concept else "",
-                "mapping_justification": justification,
-                "subject_type": _LITERAL,
-                "mapping_tool": NAME,
-                "mapping_tool_version": VERSION,
-                "confidence": confidence,
-                "comment": _comment(document, prediction.mention, part, _place(number, count)),
+        chosen, place = part.best, _place(number, len(prediction.parts))
+        row = {
+            "subject_label": prediction.mention.text,
+            "predicate_id": _ONE_OF_SEVERAL if place else _ONE,
+            "object_id": _curie(chosen.concept_id if chosen else "", prefixes),
+            "object_label": chosen.name if chosen else "",
+            "mapping_justification": _justification(part),
+            "subject_type": _LITERAL,
+            "mapping_tool": NAME,
+            "mapping_tool_version": VERSION,
+            "confidence": _confidence(part),
+            "comment": _comment(document, prediction.mention, part, place),
+        }
+        broader = None if place else part.broader
+        if broader:  # first: of rows that a person took over, the last one counts
+            yield row | {
+                "predicate_id": PREDICATES["broad"],
+                "object_id": _curie(broader.concept_id, prefixes),
+                "object_label": broader.name,
+                "mapping_justification": _UNSPECIFIED,
+                "confidence": _three(broader.confidence),
             }
+        if chosen or not broader:
+            yield row
 
 
 def _is_denied(part: Part) -> bool:

@@ -1,8 +1,8 @@
 """The broader concept of a mention without an exact one: the narrowest that it probably is under.
 
-What stands at or above two and more candidates of a mention is described in a few numbers, of which
-a logistic regression makes the probability that the mention means this concept or one below it. It
-is fitted to mentions whose concepts were taken out of the dictionary
+What two and more candidates of a mention are, or stand below, is described in a few numbers, of
+which a logistic regression makes the probability that the mention means this concept or one below
+it. It is fitted to mentions whose concepts were taken out of the dictionary
 (benchmarks/accuracy/broader.py).
 """
 
@@ -28,7 +28,7 @@ COLUMNS = (
     "confidence_share",  # as a share of that of all candidates
     "count",  # how many they are, as a share of all
     "size",  # log(1 + the concepts at or below it)
-    "score",  # of the first candidate, as a share of that of a name that is the mention
+    "score",  # the largest one, as a share of that of a name that is the mention
     "head_share",  # of the mention, as in `matches.COLUMNS`
     "head_ending",
 )
@@ -149,7 +149,7 @@ class Weights:
         return 1 / (1 + np.exp(-self.scaled(above.values) @ self.weights - self.bias))
 
     def narrowest(
-        self, above: Above, lookups: Rows, inside: Floats
+        self, above: Above, lookups: Rows, inside: Floats, exact: Rows
     ) -> dict[int, tuple[int, float]]:
         """The narrowest concept of each text that is probable enough, with its probability.
 
@@ -159,10 +159,12 @@ class Weights:
             above: what stands above their candidates.
             lookups: the numbers of the texts, rising.
             inside: (texts,) how probable it is that each means a concept of the part in use.
+            exact: (texts,) the concept that is no broader one; -1: there is none.
         """
-        probability, size = self.probability(above), above.values[:, COLUMNS.index("size")]
-        probability *= inside[np.searchsorted(lookups, above.lookups)]
-        sure = np.flatnonzero(probability >= SURE)
-        order = sure[np.lexsort((above.concepts[sure], -probability[sure], size[sure]))][::-1]
+        text, size = np.searchsorted(lookups, above.lookups), COLUMNS.index("size")
+        probability = self.probability(above) * inside[text]
+        sure = np.flatnonzero((probability >= SURE) & (above.concepts != exact[text]))
+        keys = above.concepts[sure], -probability[sure], above.values[sure, size]
+        order = sure[np.lexsort(keys)][::-1]
         chosen = zip(above.lookups[order], above.concepts[order], probability[order], strict=True)
         return {int(lookup): (int(concept), float(share)) for lookup, concept, share in chosen}

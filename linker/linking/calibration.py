@@ -228,9 +228,9 @@ def first_answers(
 def unlikeness(prediction: Prediction) -> int:
     """0 for a mention that is a name, 1 where it, or a part of it, only resembles one, 2 none.
 
-    One that people decided counts as a name.
+    One that people decided, or that is marks alone, counts as a name.
     """
-    if prediction.state != "model":
+    if prediction.state != "model" or not any(map(str.isalnum, prediction.mention.text)):
         return 0
     first = (part.best or part.rejected for part in prediction.parts)
     # where there are no vectors, the score is the similarity of characters

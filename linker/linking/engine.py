@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from linker.dictionary.lookup import Doubt, doubt
 from linker.errors import check_wanted
 from linker.io.outputs import UNSURE
-from linker.linking.broader import Ancestors, Weights
+from linker.linking.broader import SURE, Ancestors, Weights
 from linker.linking.calibration import answers_of
 from linker.linking.matches import Matches
 from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score
@@ -261,22 +261,25 @@ class Engine:
             ranking: of these.
             outside: as of `_outside`.
         """
-        lookups, inside = list[int](), list[float]()
+        lookups, inside, exact = list[int](), list[float](), list[int]()
         for answer in answers if self.dictionary.hierarchy.edges else ():
             if answer.is_empty or answer.request.exact_only:
                 continue
-            reading = int(ranking.best[answer.place])
-            least = max(UNSURE, _least(answer.request))
+            reading, least = int(ranking.best[answer.place]), _least(answer.request)
             for lookup in range(*ranking.batch.lists.lookups[reading : reading + 2].tolist()):
                 rows = ranking.rows(lookup)
-                if len(rows) and ranking.confidence[rows[0]] < least:
+                sure = ranking.confidence[rows[0]] if len(rows) else 1.0
+                if sure < max(UNSURE, least):
+                    # a concept is no broader one if it is the answer, or rather meant itself
+                    is_exact = sure >= min(least, SURE / 2)
                     lookups.append(lookup)
                     inside.append(1 - outside[answer.place])
+                    exact.append(ranking.batch.found.concepts[rows[0]] if is_exact else -1)
         if not lookups:
             return {}
         texts = np.array(lookups)
         above = self._ancestors.describe(ranking, texts)
-        return Weights.shipped().narrowest(above, texts, np.array(inside))
+        return Weights.shipped().narrowest(above, texts, np.array(inside), np.array(exact))
 
     def _prediction(self, answer: Answer, ranking: Ranking) -> Prediction:
         """The prediction of the model for a mention of the batch."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from linker.errors import LinkerError
 from linker.records import (
@@ -57,16 +57,17 @@ class FoundSpan:
                 return confidence
             return self.probability * (1.0 if confidence is None else confidence)
 
-        def scale(concept: Any) -> Any:
-            return replace(concept, confidence=product(concept.confidence))
+        def scale(candidate: Candidate) -> Candidate:
+            return replace(candidate, confidence=product(candidate.confidence))
 
         def of_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
             text = prediction.mention.text
-            named = (replace(p, text=text) if p.text == self.name else p for p in parts)
-            return tuple(
-                replace(part, broader=scale(part.broader)) if part.broader else part
-                for part in with_candidates(tuple(named), scale)
+            # no broader concept is probable enough of what may be no mention
+            named = (
+                replace(p, text=text if p.text == self.name else p.text, broader=None)
+                for p in parts
             )
+            return with_candidates(tuple(named), scale)
 
         rivals = tuple(
             replace(rival, parts=of_parts(rival.parts), confidence=product(rival.confidence))
@@ -138,7 +139,7 @@ class Request:
         found: the mentions of the item that were found in its text.
         coverage: how often the set of answers that each part is given shall hold the right one, as
             in `Part.answers`; None: parts have no sets.
-        exact_only: whether parts without a sure concept have no broader one.
+        exact_only: whether no broader concepts are given.
 
     Raises:
         LinkerError: k is below 1, or a limit is no number, or out of its range.

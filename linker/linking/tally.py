@@ -47,8 +47,8 @@ class Drift:
 
     def __str__(self) -> str:
         return (
-            f"texts are unlike those that calibrated ({self.share:.0%} {self.what}, "
-            f"{self.usual:.0%} there): shares and sets may be further off"
+            f"texts are unlike those that calibrated ({self.share:.0%} of the distinct ones "
+            f"{self.what}, {self.usual:.0%} there): shares and sets may be further off"
         )
 
 

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from linker.io.outputs import ObjectSource
-from linker.records import Candidate, Mention, Part, Prediction
+from linker.records import Broader, Candidate, Mention, Part, Prediction
 
 from .conftest import written
 from .test_terms_output import answered, asserted
@@ -35,6 +35,18 @@ def test_what_is_denied_is_no_target() -> None:
     assert (element["code"], target["code"]) == ("fever; no gout", "D005334")
     assert target["comment"].startswith("part 1 of 2: fever; no gout; ")
     assert "group" not in read(denied)
+
+
+def test_a_broader_concept_is_wider() -> None:
+    part = Part("x", candidates=(FEVER,), broader=Broader("MESH:D012816", "Signs", 0.8))
+    nil = Part("y", nil=True, broader=Broader("MESH:D012816", "Signs", 0.75))
+    (group,) = read(Prediction(Mention("x"), (part,)), Prediction(Mention("y"), (nil,)))["group"]
+    unsure, none = (element["target"] for element in group["element"])
+    assert [(t["code"], t["equivalence"], t["comment"][-6:]) for t in (*unsure, *none)] == [
+        ("D005334", "relatedto", "0.5000"),
+        ("D012816", "wider", "0.8000"),
+        ("D012816", "wider", "0.7500"),
+    ]
 
 
 def test_the_whole_file() -> None:

@@ -19,7 +19,16 @@ from hypothesis import strategies as st
 from linker.errors import InputError, Skip
 from linker.io import files, sssom
 from linker.io.outputs import ObjectSource
-from linker.records import Candidate, Decision, Document, IdMapping, Mention, Part, Prediction
+from linker.records import (
+    Broader,
+    Candidate,
+    Decision,
+    Document,
+    IdMapping,
+    Mention,
+    Part,
+    Prediction,
+)
 from linker.version import VERSION
 
 from . import conftest
@@ -65,6 +74,21 @@ def test_what_is_denied_is_no_mapping() -> None:
     accepted = Prediction(Mention("no gout"), (gout,), state="accepted", decisions=said)
     rows = [(r["predicate_modifier"], r["object_id"]) for r in table(written(accepted))]
     assert rows == [("Not", "MESH:D1")]
+
+
+def test_a_broader_concept_stands_before_the_exact_one() -> None:
+    """An import takes the last of several rows, so that the exact one wins."""
+    broader = Broader("MESH:D009369", "Neoplasms", 0.875)
+    unsure = Part("x", candidates=(replace(BREAST, confidence=0.25),), broader=broader)
+    none = replace(unsure, candidates=(), nil=True)
+    rows = table(written(one(unsure), one(none), one(none, none)))
+    assert [(r["predicate_id"], r["object_id"], r["confidence"]) for r in rows] == [
+        ("skos:broadMatch", "MESH:D009369", "0.875"),
+        ("skos:exactMatch", "MESH:D001943", "0.25"),
+        ("skos:broadMatch", "MESH:D009369", "0.875"),
+        *[("skos:relatedMatch", "sssom:NoTermFound", "")] * 2,  # of parts there is no place for it
+    ]
+    assert {r["object_label"] for r in rows} == {"Neoplasms", "Breast Neoplasms", ""}
 
 
 def one(*parts: Part, mention: Mention | str = "gout") -> Prediction:

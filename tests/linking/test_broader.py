@@ -137,17 +137,23 @@ def test_the_narrowest_concept_that_is_probable_enough() -> None:
         (5, 4, sure + 0.1, 2.0),
         (8, 1, unsure, 2.0),
         (9, 1, sure, 2.0),  # half of this text is probably meant to be outside of the part
+        (10, 1, sure, 2.0),
+        (10, 2, sure, 1.0),  # the exact one
     ]
     values = np.zeros((len(pairs), len(COLUMNS)))
     values[:, COLUMNS.index("confidence")] = [confidence for *_, confidence, _ in pairs]
     values[:, COLUMNS.index("size")] = [size for *_, size in pairs]
     lookups, concepts = (np.array([pair[place] for pair in pairs]) for place in (0, 1))
     found = weights.narrowest(
-        Above(lookups, concepts, values), np.array([3, 5, 8, 9]), np.array([1, 1, 1, 0.5])
+        Above(lookups, concepts, values),
+        np.array([3, 5, 8, 9, 10]),
+        np.array([1, 1, 1, 0.5, 1]),
+        np.array([7, -1, 1, -1, 2]),
     )
     assert found == {
         3: (2, pytest.approx(0.8)),
         5: (4, pytest.approx(1 / (1 + math.exp(-math.log(4) - 0.1)))),
+        10: (1, pytest.approx(0.8)),
     }
 
 
@@ -163,19 +169,29 @@ def best_of(linker: Linker, mention: str | Mention, **limits: Any) -> Part:
     return linker.link([mention], **{"threshold": 0.99, **limits})[0].parts[0]
 
 
-def test_what_stands_above_all_candidates_is_broader(linker: Linker) -> None:
-    part = best_of(linker, "renal neoplasm grade 7")
+def test_what_stands_above_the_candidates_is_broader(linker: Linker) -> None:
+    (prediction,) = linker.link(["kidney neoplasm 2"], threshold=0.5)
+    (part,) = prediction.parts
     assert part.nil
     assert part.broader is not None
-    assert (part.broader.concept_id, part.broader.name) == ("N:0", "renal neoplasm")
+    assert (part.broader.concept_id, part.broader.name) == ("D:1", "neoplasm")
     assert module.SURE <= part.broader.confidence <= 1
-    assert {c.concept_id for c in part.candidates} > {"N:01", "N:02"}
-    assert jsonl.from_json(json.loads(json.dumps(_record(linker)))).parts[0] == part
-    assert best_of(linker, "renal neoplasm grade 7", exact_only=True) == replace(part, broader=None)
+    assert len({"N:02", "N:12", "N:72"} & {c.concept_id for c in part.candidates}) > 1
+    assert jsonl.from_json(json.loads(json.dumps(prediction.to_dict()))).parts == (part,)
+    alone = linker.link(["kidney neoplasm 2"], threshold=0.5, exact_only=True)[0].parts[0]
+    assert alone == replace(part, broader=None)
 
 
-def _record(linker: Linker) -> dict[str, Any]:
-    return linker.link(["renal neoplasm grade 7"], threshold=0.99)[0].to_dict()
+def test_the_answer_and_what_is_rather_meant_itself_are_not_broader(linker: Linker) -> None:
+    guess = linker.link("kidney neoplasm 2").parts[0]
+    assert guess.best is not None
+    assert guess.best.concept_id == "D:1"
+    assert guess.broader is None  # all else above stands above too many
+    part = best_of(linker, "renal neoplasm grade 7")
+    assert part.rejected is not None
+    assert part.rejected.concept_id == "N:0"
+    assert part.broader is not None
+    assert part.broader.concept_id == "D:1"
 
 
 def test_no_broader_concept_is_given(linker: Linker) -> None:

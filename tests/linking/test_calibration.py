@@ -178,6 +178,7 @@ def test_whether_predictions_resemble_a_name() -> None:
     rejected = Part("x", nil=True, rejected=Candidate("A", "a", "a", 0.9, 0.6))
     assert calibration.unlikeness(Prediction(Mention("x"), (rejected,))) == 1
     assert calibration.unlikeness(Prediction(Mention("x"), (Part("x", nil=True),))) == 2
+    assert calibration.unlikeness(Prediction(Mention("--"), (Part("--", nil=True),))) == 0
 
 
 # ---------------------------------------------------------------------------- files

@@ -94,8 +94,14 @@ def test_drift() -> None:
 
 def test_a_line_tells_of_drift() -> None:
     usual = Calibration(texts=(200, 160, 40))
-    assert "(30% resemble no name, 10% there)" in texts(40, 30, 30).lines("row", usual, None)[-1]
-    assert "(90% are no name, 50% there)" in texts(10, 85, 5).lines("row", usual, None)[-1]
+    assert (
+        "(30% of the distinct ones resemble no name, 10% there)"
+        in texts(40, 30, 30).lines("row", usual, None)[-1]
+    )
+    assert (
+        "(90% of the distinct ones are no name, 50% there)"
+        in texts(10, 85, 5).lines("row", usual, None)[-1]
+    )
     assert len(texts(50, 35, 15).lines("row", usual, None)) == 1
     assert len(texts(0, 0, 100).lines("row", None, None)) == 1
 

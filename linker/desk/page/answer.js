@@ -91,22 +91,23 @@ export class AnswerView {
       part.expanded && this.expansionOf(part),
       !best && make("p.none", this.reasonOfNone(offers)),
       make("ol.candidates", list),
-      this.broaderOf(part),
+      this.broaderOf(part, several),
       this.promiseOf(part),
     );
   }
 
   /** What the part probably is a kind of, where no concept is sure. */
-  broaderOf({ broader }) {
+  broaderOf({ broader }, several) {
     if (!broader) return null;
     const { concept_id: id, name, confidence } = broader;
     const { about, choose, chooseBroader } = this.actions;
     const label = { "aria-label": `Choose ${name} as broader` };
     return make(
       "p.rival",
-      make("span", "It probably is ", button(name, () => about(id), { class: "name" }), " "),
-      make("span", `or a kind of it (${percent(confidence)})`),
-      choose && button("Choose as broader", () => chooseBroader(id), label),
+      make("span", "It probably is a kind of ", button(name, () => about(id), { class: "name" })),
+      make("span", ` (${percent(confidence)})`),
+      // a decision says of all parts together what their concepts are
+      choose && !several && button("Choose as broader", () => chooseBroader(id), label),
     );
   }
 

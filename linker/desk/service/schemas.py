@@ -57,7 +57,7 @@ class Options(Body):
     coverage: float | None = Field(
         None, gt=0, lt=1, description="Also give sets that hold the right answer with this share."
     )
-    exact_only: bool = Field(False, description="Give no broader concept where none is exact.")
+    exact_only: bool = Field(False, description="Give no broader concepts.")
 
     @property
     def within(self) -> Selection | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import gc
+import itertools
 import logging
 import math
 import threading
@@ -41,7 +42,7 @@ logger = logging.getLogger(__name__)
 FEW = 100  # items of a request that are gone over at once
 _THREADS = 4  # for work that is not linked in batches: a long text does not hold up a short one
 _SECONDS = 0.1  # of a batch, after which others may have their turn
-_LATEST = 10_000  # texts of which drift is told; then others take their place
+_LATEST = 10_000  # texts of which drift is told
 _PATIENCE = 0.25  # share of the time for an answer that a write waits for other processes
 
 _WARM_UP = Document("", (Passage("warm up", 0),))
@@ -63,10 +64,11 @@ class Model:
 
     def see(self, predictions: Iterable[Prediction]) -> None:
         """Note the texts of answers."""
-        if len(self.tally.distinct) >= _LATEST:
-            self.tally = Tally()
         for prediction in predictions:
             self.tally.see(prediction)
+        texts = self.tally.distinct
+        for text in [*itertools.islice(texts, max(0, len(texts) - _LATEST))]:
+            del texts[text]
 
     @property
     def drift(self) -> float:

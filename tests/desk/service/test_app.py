@@ -414,8 +414,12 @@ def test_drift_is_told_of_the_latest_texts(client: Any, monkeypatch: pytest.Monk
     client.post("/link", json={"mentions": ["BRCA19", "BRCA19"]})
     assert 0.5 < drift() < 1
     monkeypatch.setattr(state, "_LATEST", 20)
-    client.post("/link", json={"mentions": ["BRCA1"]})  # takes the place of all others
-    assert math.isnan(drift())
+    before = [*client.service.model.tally.distinct.items()]
+    client.post("/link", json={"mentions": ["gout", "lymphoma"]})  # in the place of the oldest two
+    after = [*client.service.model.tally.distinct.items()]
+    assert after[:18] == before[2:]
+    assert [unlike for _, unlike in after[18:]] == [0, 0]
+    assert 0 < drift() < 1
 
 
 def test_figures_and_logs_hold_no_text_of_users(
