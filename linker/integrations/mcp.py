@@ -32,7 +32,8 @@ _MENTIONS, _TEXT, _FOUND = 1_000, 100_000, 50  # the most of a call, and of what
 _INSTRUCTIONS = """Maps names of diseases and other concepts to identifiers of a dictionary
 ({sources}; {concepts:,} concepts, with ids such as {example}). Take ids from these tools only:
 never invent or complete one. confidence is the probability that an id is right. Without an id, the
-dictionary has no concept that is probable enough; the alternatives are guesses. assertion says
+dictionary has no concept that is probable enough; the alternatives are guesses, and what is named
+probably is a kind of broader, if there is one, which is not its id. assertion says
 whether the text denies what it names (absent), or calls it possible, historical, or of a relative
 (family): "no gout" names gout, and the patient has none. state is what people said of the mention:
 model (nothing), accepted, rejected, no concept, open or disputed."""
@@ -186,7 +187,7 @@ def _name(text: str) -> str:
 
 def _linked(part: Part, prediction: Prediction) -> Json:
     """A part of a mention with its answer, and the concepts that it might mean beside that."""
-    best, others = part.best, part.candidates
+    best, others, broader = part.best, part.candidates, part.broader
     if best:
         others = others[1:]
     elif part.rejected:
@@ -199,6 +200,7 @@ def _linked(part: Part, prediction: Prediction) -> Json:
         "alternatives": [
             {"id": c.concept_id, "name": c.name, "confidence": c.confidence} for c in others
         ],
+        "broader": broader and {"id": broader.concept_id, "name": broader.name},
         "state": prediction.state,
         "assertion": part.assertion,
     }

@@ -60,6 +60,7 @@ def test_mentions_are_linked_to_ids_of_the_dictionary(linker: Linker) -> None:
     assert 0.5 < louis[0]["confidence"] <= 1
     assert [(part["id"], part["name"], part["confidence"]) for part in unsure] == [(None,) * 3]
     assert [choice["id"] for choice in unsure[0]["alternatives"]] == ["MESH:D001260"]
+    assert [part["broader"] for part in louis + unsure] == [None, None]
 
 
 def test_what_is_denied_says_so(linker: Linker, deny: Callable[..., None]) -> None:
