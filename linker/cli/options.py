@@ -299,9 +299,7 @@ def _read(paths: Sequence[str], chosen: dict[str, Any], on_error: OnError) -> Di
                 f"{paths[0]}: is a saved dictionary; "
                 f"{names} can be chosen only where its files are read, leave it out"
             )
-        model = (Path(paths[0]) / "dictionary").is_dir()
-        kind, part = ("model", "dictionary") if model else ("dictionary", "")
-        return persistence.load(paths[0], kind, lambda folder, _: Dictionary.open(folder / part))
+        return Dictionary.load(paths[0])
     of_files = {name: value for name, value in chosen.items() if name != "lend"}
     format = of_files.pop("dict_format", None)
     if "hierarchy" in of_files:

@@ -27,7 +27,7 @@ from linker.io.outputs import row_writer
 from linker.jobs.linking import model_hash
 from linker.jobs.tables import mention_of
 from linker.linking.decided import Decided
-from linker.linking.decisions import conflicts, in_force, standing
+from linker.linking.decisions import conflicts, in_force
 from linker.linking.linker import Linker
 from linker.records import Activity, Decision
 from linker.text.normalize import person
@@ -214,8 +214,7 @@ def update(options: SimpleNamespace) -> None:
         ]
         if new:
             store.add(new)
-    counts = Counter(change.kind for change in found)
-    counts["current"] = sum(len(standing(of)) for of in in_force(every).values()) - len(found)
+    counts = updating.counted(every, found)
     shown = (f"{counts[kind]:,} {kind}" for kind in ("current", *updating.KINDS) if counts[kind])
     common.say(f"decisions: {', '.join(shown) or 'none'}")
     if new:

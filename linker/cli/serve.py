@@ -40,6 +40,7 @@ class _Json(logging.Formatter):
     host=o.option("Address to listen on; 0.0.0.0: all.", default="127.0.0.1"),
     port=o.option("0: any free.", default=8080, type=click.IntRange(0, 65535)),
     decisions=o.option("Of decisions and projects; none: keep none. [beside the model]", "FILE"),
+    before=o.option("The model people decided with before.", "DIR", type=click.Path(exists=True)),
     api_key_file=o.option("Require an API key; FILE has one on each line.", "FILE"),
     cors=o.several("Allow this CORS origin, e.g. https://example.org; repeatable.", "ORIGIN"),
     root_path=o.option(
@@ -84,7 +85,7 @@ def serve(options: SimpleNamespace) -> None:
     service = Service(
         Settings(
             *(options.model, decisions, keys, options.cors, names, limits),
-            *(options.device, options.root_path),
+            *(options.device, options.before, options.root_path),
         )
     )
     address = f"[{host}]" if ":" in host else host

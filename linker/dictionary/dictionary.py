@@ -498,8 +498,10 @@ class Dictionary:
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Dictionary:
-        """Memory-map a saved dictionary."""
-        return persistence.load(folder, "dictionary", cls.open)
+        """Memory-map a saved dictionary, or that of a saved model."""
+        is_model = (Path(folder) / "dictionary").is_dir()
+        kind, part = ("model", "dictionary") if is_model else ("dictionary", "")
+        return persistence.load(folder, kind, lambda saved, _: cls.open(saved / part))
 
     @classmethod
     def open(cls, folder: Path, _config: object = None) -> Dictionary:

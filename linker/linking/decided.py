@@ -88,8 +88,8 @@ class Decided:
             count = f"{len(unknown) + disputed:,} of {len(decisions):,}"
             logger.warning(
                 f"{shown(file.path)}: {count} decisions are not applied: their ids stand for no "
-                "concept, or for several, or reviewers disagree; see linker review list "
-                "--dict, --conflicts"
+                "concept, or for several, or reviewers disagree; see linker review "
+                "update, and list --conflicts"
             )
         return decided
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -97,6 +97,13 @@ def _named(dictionary: Dictionary) -> Mapping[str, set[str]]:
     for name, concept in zip(dictionary.names, dictionary.name_concept.tolist(), strict=True):
         named[form_of(name)].add(dictionary.ids[concept])
     return named
+
+
+def counted(decisions: Iterable[Decision], found: Sequence[Change]) -> Counter[str]:
+    """How many of the decisions that count are of each kind; those of no change are "current"."""
+    counts = Counter(change.kind for change in found)
+    counts["current"] = sum(len(standing(of)) for of in in_force(decisions).values()) - len(found)
+    return counts
 
 
 def accepted(change: Change, dictionary: Dictionary, reviewer: str, *, bulk: bool) -> Decision:

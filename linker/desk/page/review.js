@@ -17,12 +17,13 @@ import * as overview from "./overview.js";
 import { Panel } from "./panel.js";
 import * as projects from "./projects.js";
 import { Queue } from "./queue.js";
+import { showRelease } from "./release.js";
 import { listenReviewer, readModel, who } from "./service.js";
 import { Steps } from "./steps.js";
 import { readNames } from "./verdicts.js";
 
 const [OFTEN, SELDOM] = [2000, 3000]; // milliseconds between two looks at what others do
-const OTHERS = { disagreements: showDisagreements, failures: showFailures };
+const OTHERS = { disagreements: showDisagreements, release: showRelease, failures: showFailures };
 const VIEWS = ["queue", "document", ...Object.keys(OTHERS)];
 const STAY = "linker.stay"; // kept in the browser where nobody goes on after a decision
 
@@ -272,7 +273,9 @@ function turn(shows) {
 function showOthers() {
   const select = (key) => attempt(() => goTo(key));
   const settle = (key, decision) => steps.settle(key, decision);
-  return OTHERS[view.shows](address, { select, settle });
+  const accept = (wanted, question) =>
+    steps.acceptChanges({ ...wanted, project: Number(project) }, question);
+  return OTHERS[view.shows](address, { select, settle, accept });
 }
 
 async function openDocument(number, key) {
@@ -370,6 +373,7 @@ async function start() {
     return fill(byId("projects"), make("p.panel", KEEPS_NONE));
   }
   if (project) {
+    byId("show-release").hidden = !model.before;
     files.listen((chosen) => steps.add(chosen, model.limits));
     learning.listen({ reviewer: who, taken: () => attempt(refresh) });
     return openProject();

@@ -1,7 +1,7 @@
 /* What people do in a project, one step after the other; the service keeps each, and undoes it. */
 
 import { getJson, postJson, send } from "./api.js";
-import { announce, attemptBehind, button, clearProblem, make, plural } from "./elements.js";
+import { announce, ask, attemptBehind, button, byId, clearProblem, make, plural } from "./elements.js";
 import { showNotes, wrongOf } from "./overview.js";
 import { sendSource } from "./projects.js";
 import { isUndecided } from "./queue.js";
@@ -125,6 +125,20 @@ export class Steps {
       await this.page.refresh();
       const wrong = wrongOf(answer.expected_wrong);
       this.announce(`${plural(answer.mentions, "mention")} accepted, ${wrong}. `);
+    });
+  }
+
+  /** Accept what a new release changes, after a question where there is one. */
+  acceptChanges(wanted, question) {
+    return this.act(async () => {
+      if (question) byId("bulk-words").textContent = question;
+      if (question && !(await ask("bulk"))) return announce("Nothing was accepted.");
+      const reviewer = await who();
+      if (!reviewer) return undefined;
+      const { decisions } = await postJson("decisions/changes", { ...reviewer, ...wanted });
+      this.page.showSummary(await getJson(this.address));
+      await this.page.refresh();
+      return this.announce(`${plural(decisions.length, "decision")} accepted. `);
     });
   }
 

@@ -31,6 +31,7 @@ from linker.desk.service import (
     projects,
     reconciliation,
     reviewing,
+    updating,
 )
 from linker.desk.service.errors import Failure
 from linker.desk.service.gate import PUBLIC, Gate
@@ -86,7 +87,7 @@ def create(service: Service, rooms: Iterable[ModuleType] = ()) -> FastAPI:
     )
     app.state.service, app.state.workbench = service, workbench
     if workbench:
-        for room in (projects, reviewing, learning):
+        for room in (projects, reviewing, learning, updating):
             app.include_router(room.routes)
     for room in (linking, decisions, fhir, reconciliation, *rooms):
         app.include_router(room.routes)
@@ -127,6 +128,7 @@ async def model(service: Asked) -> dict[str, Any]:
         "has_confidence": current.ranker is not None,
         "limits": asdict(service.limits),
         "decisions": service.store is not None,
+        "before": service.settings.before is not None,
         "reviewer": callers.present().reviewer or None,
         "version": VERSION,
     }

@@ -57,6 +57,7 @@ class Settings:
     names: frozenset[str] | None = None  # by which it may be called, and addresses; None: any
     limits: Limits = field(default_factory=Limits)
     device: Device = "auto"  # where mentions are encoded, and names are searched
+    before: str | None = None  # folder of the dictionary that people decided with before
     root_path: str = ""  # that a proxy puts before all paths, and takes away from those it sends
 
     @property

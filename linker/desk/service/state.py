@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -27,6 +27,7 @@ from linker.desk.service.batching import Batcher
 from linker.desk.service.errors import REFUSED, Failure
 from linker.desk.service.schemas import cost
 from linker.desk.service.settings import Settings
+from linker.dictionary import Dictionary
 from linker.errors import LinkerError, call_while_wanted
 from linker.io.persistence import MANIFEST
 from linker.jobs.linking import model_hash
@@ -109,6 +110,18 @@ class Service:
     def linker(self) -> Linker:
         """The linker of the model that answers now."""
         return self.model.linker
+
+    @cached_property
+    def before(self) -> Dictionary:
+        """The dictionary that people decided with before.
+
+        Raises:
+            Failure: none was named.
+            LinkerError: it cannot be read.
+        """
+        if not self.settings.before:
+            raise Failure(409, "no earlier dictionary is known; start linker serve with --before")
+        return Dictionary.load(self.settings.before)
 
     @property
     def is_ready(self) -> bool:
