@@ -101,11 +101,11 @@ export class AnswerView {
     if (!broader) return null;
     const { concept_id: id, name, confidence } = broader;
     const { about, choose, chooseBroader } = this.actions;
+    const concept = button(name, () => about(id), { class: "name" });
     const label = { "aria-label": `Choose ${name} as broader` };
     return make(
       "p.rival",
-      make("span", "It probably is a kind of ", button(name, () => about(id), { class: "name" })),
-      make("span", ` (${percent(confidence)})`),
+      make("span", "It probably is a kind of ", concept, ` (${percent(confidence)})`),
       // a decision says of all parts together what their concepts are
       choose && !several && button("Choose as broader", () => chooseBroader(id), label),
     );

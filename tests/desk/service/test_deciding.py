@@ -94,6 +94,19 @@ def test_a_concept_may_be_broader_than_the_mention(make: Make, show: Open, addre
     ]
 
 
+def test_a_broader_concept_is_offered_where_none_is_sure(
+    make: Make, show: Open, address: str
+) -> None:
+    page = names(make, show, "Kidney Failure like disease", "leukaemia")
+    offer = page.get_by_role("button", name="Choose Kidney Diseases as broader")
+    offer.click()
+    status(page, "Kidney Failure like disease: MESH:D007674 (broader than it).")
+    heading(page, "leukaemia")
+    expect(offer).to_have_count(0)  # a sure answer needs none
+    found = asked(f"{address}decisions")["decisions"]
+    assert [(d["concept_id"], d["predicate"]) for d in found] == [("MESH:D007674", "broad")]
+
+
 def test_mentions_without_a_sure_answer_are_decided_where_they_are_listed(
     make: Make, show: Open, address: str
 ) -> None:
