@@ -16,6 +16,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic import Json as FromJson
 
+from linker.desk.projects.linking import COVERAGE
 from linker.desk.service.errors import ERRORS, check
 from linker.desk.service.linking import searched, similar
 from linker.desk.service.state import Asked, Model, Service
@@ -203,6 +204,9 @@ class _Scored:
     # no concept, and this is what might be meant
     may_match: bool = True
     assertion: Assertion = "present"  # what the cell says of it
+    in_set: bool | None = (
+        None  # whether it is in the set of `COVERAGE`; None: nothing calibrates it
+    )
 
     @property
     def points(self) -> float:
@@ -285,8 +289,9 @@ class Vocabulary:
             rows = [self.dictionary.rows(text) for text in types if text not in labels]
             branches = tuple(self.dictionary.ids[of_id[0]] for of_id in rows if len(of_id) == 1)
             parts = [part for part in (Selection(branches), Selection(types=labels)) if part]
+        more: Any = {"coverage": COVERAGE} if self.linker.has_sets else {}
         k = max(query.k, 2)
-        return [LinkRequest(text, k, 0.0, within=part or None) for part in parts]
+        return [LinkRequest(text, k, 0.0, within=part or None, **more) for part in parts]
 
     def _has_type(self, row: int, types: Sequence[str]) -> bool:
         """Whether a concept has one of the types of a query; an unknown type has no concepts."""
@@ -330,6 +335,7 @@ class Vocabulary:
                         candidate.source == DECISION,
                         part.best is not None and doubt(self.dictionary, part.text, row) is None,
                         part.assertion,
+                        candidate.concept_id in part.answers if part.answers else None,
                     )
 
     def _named(self, query: CellQuery, predictions: Sequence[Prediction]) -> list[int]:
@@ -362,7 +368,9 @@ class Vocabulary:
 
     def _json(self, entry: _Scored, matched: bool) -> Json:
         """A candidate as the protocol writes it."""
+        in_set = [] if entry.in_set is None else [{"id": "in_set", "value": entry.in_set}]
         return reference(self.dictionary, entry.row) | {
+            "features": in_set,
             "description": _ASSERTED.get(entry.assertion, "") + self.definition(entry.row),
             "type": [ANY, *self.types_of(entry.row)],
             "score": entry.points,

@@ -68,6 +68,18 @@ def test_types_of_a_candidate_are_all_branches_and_semantic_types(client: TestCl
     assert types == ["concept", "TOY:1", "TOY:2", "rare"]
 
 
+def test_a_feature_says_whether_a_candidate_is_in_the_set(
+    client: TestClient, sampled_client: TestClient, toy: Linker
+) -> None:
+    found = [("TOY:11", 0.5), ("TOY:12", 0.25), ("TOY:21", 0.125)]
+    of_set = replace(part(*found), answers=("TOY:11", None, "TOY:12"))
+    features = [c["features"] for c in judged(toy, {"query": "a"}, of_set)]
+    assert features == [[{"id": "in_set", "value": value}] for value in (True, True, False)]
+    assert first(client, query="brain cancer")["features"] == []  # nothing calibrates this model
+    sure = first(sampled_client, query="heart failure")
+    assert (sure["match"], sure["features"]) == (True, [{"id": "in_set", "value": True}])
+
+
 def test_a_name_of_two_concepts_is_no_match(client: TestClient) -> None:
     candidates_ = answers(client, {"q0": {"query": "MA"}})["q0"]["result"]
     assert {c["id"] for c in candidates_[:2]} == {"TOY:21", "TOY:22"}
