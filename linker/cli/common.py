@@ -96,8 +96,7 @@ def were(count: int, what: str) -> str:
 
 def say_tally(what: str, tally: Tally, linker: Linker, coverage: float | None) -> None:
     """Report what became of mentions, and how many are right; see `Tally.lines`."""
-    calibration = linker.ranker.calibration if linker.ranker else None
-    for line in tally.lines(what, calibration, coverage):
+    for line in tally.lines(what, linker.calibration, coverage):
         say(line)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
-from linker.io.outputs import UNSURE, outcome
+from linker.io.outputs import UNSURE, is_sure, outcome
 from linker.linking.linker import Linker
 from linker.records import Candidate, Part, Prediction
 from linker.text.find import is_short_form
@@ -70,7 +70,7 @@ def failures(
     found = []
     for prediction in predictions:
         kind = outcome(prediction).kind
-        parts = [part for part in prediction.parts if not _is_sure(part)]
+        parts = [part for part in prediction.parts if not is_sure(part)]
         is_decided = prediction.state in ("accepted", "no concept")
         text = prediction.mention.text
         is_failed = kind in ("unsure", "no concept") and not is_decided
@@ -101,11 +101,6 @@ def kind_of(part: Part, linker: Linker, elsewhere: Container[str] = ()) -> str:
         return "more words than a name has"
     is_none = part.nil and sum(c.confidence or 0.0 for c in candidates) < UNSURE
     return "no candidate is meant" if is_none else "not sure"
-
-
-def _is_sure(part: Part) -> bool:
-    best = part.best
-    return best is not None and (best.confidence is None or best.confidence >= UNSURE)
 
 
 def _relation(candidates: tuple[Candidate, ...], linker: Linker) -> str:

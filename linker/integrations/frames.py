@@ -101,8 +101,7 @@ def link_column(
     )
     made = table.with_columns(new).to_native()
     if table.implementation.is_pandas():  # others have no place for it
-        calibration = linker.ranker.calibration if linker.ranker else None
-        made.attrs["linker"] = tally.lines("row", calibration, limits.get("coverage"))
+        made.attrs["linker"] = tally.lines("row", linker.calibration, limits.get("coverage"))
     return made  # type: ignore[no-any-return]
 
 

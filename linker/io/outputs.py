@@ -332,6 +332,12 @@ class Outcome(NamedTuple):
     has_broader: bool = False  # whether a part has a broader concept
 
 
+def is_sure(part: Part) -> bool:
+    """Whether a part has a concept, and is no guess."""
+    best = part.best
+    return best is not None and (best.confidence is None or best.confidence >= UNSURE)
+
+
 def outcome(prediction: Prediction | None) -> Outcome:
     """What became of a mention; None for no mention.
 
@@ -346,11 +352,9 @@ def outcome(prediction: Prediction | None) -> Outcome:
     if not any(best):
         return Outcome("no concept", prediction.assertion, None, answers, has_broader=has_broader)
     is_accepted = prediction.state == "accepted"
-    is_sure = is_accepted or all(
-        c and (c.confidence is None or c.confidence >= UNSURE) for c in best
-    )
+    are_sure = all(best) if is_accepted else all(map(is_sure, prediction.parts))
     confidence = None if is_accepted else prediction.confidence
-    kind = "linked" if all(best) and is_sure else "unsure"
+    kind = "linked" if are_sure else "unsure"
     if confidence is None:
         return Outcome(kind, prediction.assertion, None, answers, has_broader=has_broader)
     weakest = min(part.confidence or 0.0 for part in prediction.parts)

@@ -20,6 +20,7 @@ from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError, shown
 from linker.io import files, persistence, tsv
 from linker.linking import folder as model_folder
+from linker.linking.calibration import Calibration
 from linker.linking.engine import Engine, NameOrders
 from linker.linking.folder import Seen
 from linker.linking.options import LinkerOptions, as_saved
@@ -321,7 +322,12 @@ class Linker:
     @property
     def has_sets(self) -> bool:
         """Whether sets of answers can be asked for."""
-        return bool(self.ranker and self.ranker.calibration.groups)
+        return bool(self.calibration.groups)
+
+    @property
+    def calibration(self) -> Calibration:
+        """That of the ranker; an empty one, which promises nothing, where there is no ranker."""
+        return self.ranker.calibration if self.ranker else Calibration()
 
     def lists(self, items: Iterable[Item]) -> Iterator[tuple[list[Mention], DescribedBatch]]:
         """The described candidates of mentions, a batch at a time, as the ranker sees them."""

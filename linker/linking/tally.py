@@ -81,10 +81,12 @@ class Tally:
         self.distinct[checksum] = max(unlike, self.distinct.get(checksum, 0))
 
     def expected(self, calibration: Calibration, least: float = 0.0) -> Expected | None:
-        """How many of the linked ones are right that are as sure as `least`; None of too few.
+        """How many of the linked ones are right that are as sure as `least`.
 
-        What people decided does not count.
+        What people decided does not count. None where mentions are too few, or nothing calibrates.
         """
+        if not calibration.worth:
+            return None
         kept = Counter[float]()
         for outcome, count in self.outcomes.items():
             if outcome.kind == "linked" and outcome.confidence is not None:
@@ -116,14 +118,12 @@ class Tally:
         """How many mentions are not empty."""
         return sum(n for outcome, n in self.outcomes.items() if outcome.kind != "empty")
 
-    def lines(
-        self, what: str, calibration: Calibration | None, coverage: float | None
-    ) -> list[str]:
+    def lines(self, what: str, calibration: Calibration, coverage: float | None) -> list[str]:
         """The counts in words.
 
         Args:
             what: is counted, in the singular.
-            calibration: of the ranker; None: there is no ranker.
+            calibration: of the model.
             coverage: of sets; None: there are none.
         """
         total = self.outcomes.total()
@@ -137,13 +137,13 @@ class Tally:
         lines[0] += asserted and f"; of these {asserted}"
         if broader := sum(n for outcome, n in self.outcomes.items() if outcome.has_broader):
             lines.append(f"without a sure concept, but with a broader one: {broader:,}")
-        if calibration and calibration.worth and (every := self.expected(calibration)):
+        if every := self.expected(calibration):
             line = f"of the linked ones {every}"
             sure = self.expected(calibration, _SURE)
             if sure and sure.answers < every.answers:
                 line += f"; with --threshold {_SURE} {sure.answers:,} are left, {sure}"
             lines.append(line)
-        if calibration and (drift := self.drift(calibration)) and drift.excess > 0:
+        if (drift := self.drift(calibration)) and drift.excess > 0:
             lines.append(f"WARNING: {drift}")
         sizes = Counter[int]()
         for outcome, n in self.outcomes.items():

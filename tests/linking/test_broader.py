@@ -230,15 +230,25 @@ def test_one_mention_alone_equals_one_of_many(linker: Linker) -> None:
     assert together == [best_of(linker, text).broader for text in texts]
 
 
-def test_dictionaries_without_a_hierarchy_and_with_cycles(tmp_path: Path) -> None:
-    flat, cyclic = tmp_path / "flat.tsv", tmp_path / "cyclic.tsv"
-    flat.write_text("\n".join(line.rsplit("\t", 1)[0] for line in rows()), "utf-8")
-    cyclic.write_text("\n".join(rows()).replace("disease\t", "disease\tN:01"), "utf-8")
-    without = train(Dictionary.read(flat), encoder="tfidf")
-    assert not without.has_broader
-    assert best_of(without, "renal neoplasm grade 7").broader is None
-    with_cycle = train(Dictionary.read(cyclic), encoder="tfidf")
-    assert best_of(with_cycle, "renal neoplasm grade 7").nil
+def test_dictionaries_without_a_hierarchy_with_cycles_and_with_several_roots(
+    tmp_path: Path,
+) -> None:
+    whole = "\n".join(rows())
+
+    def broader(text: str) -> str | None:
+        path = tmp_path / "dictionary.tsv"
+        path.write_text(text, "utf-8")
+        part = best_of(train(Dictionary.read(path), encoder="tfidf"), "renal neoplasm grade 7")
+        assert part.nil
+        return part.broader and part.broader.concept_id
+
+    assert broader(whole) == "D:1"
+    assert broader(flat := "\n".join(line.rsplit("\t", 1)[0] for line in rows())) is None
+    (tmp_path / "flat.tsv").write_text(flat, "utf-8")
+    assert not train(Dictionary.read(tmp_path / "flat.tsv"), encoder="tfidf").has_broader
+    assert broader(whole.replace("\tD:0\n", "\t\n")) == "D:1"  # a root now
+    # where all below a cycle stand above each other, none of them tells enough
+    assert broader(whole.replace("disease\t", "disease\tN:01")) is None
 
 
 def test_a_broader_concept_in_words() -> None:

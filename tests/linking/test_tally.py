@@ -41,6 +41,12 @@ def test_the_expected_share_and_its_interval(monkeypatch: pytest.MonkeyPatch) ->
     assert both.expected(HALVED, 0.9) is None
     assert Tally(linked(0.9, 19), dict.fromkeys(range(19), 0)).expected(EQUAL) is None  # too few
     assert Tally().expected(EQUAL) is None
+    one_value = Tally(linked(0.9, 60), {7: 0})  # all are right or wrong together
+    assert one_value.expected(EQUAL) is None
+    assert one_value.lines("row", EQUAL, None) == [
+        "60 rows: 60 linked, 0 unsure, 0 no concept, 0 empty"
+    ]
+    assert Tally(linked(0.9, 60), dict.fromkeys(range(60), 0)).expected(Calibration()) is None
     certain = Tally(linked(1.0, 20), dict.fromkeys(range(20), 0)).expected(EQUAL)
     assert certain is not None
     assert (certain.share, certain.high) == (1.0, 1.0)
@@ -60,7 +66,7 @@ def test_lines() -> None:
     assert "44% right" in lines[1]  # (30 * 0.49 + 10 * 0.3) / 40
     assert "30 are left, some 49% right" in lines[1]
     assert lines[2].startswith("sets for 0.9: 1.48 answers on average, 76% have one")
-    assert counted.lines("row", None, None) == lines[:1]
+    assert counted.lines("row", Calibration(), None) == lines[:1]
     few = Tally(linked(0.98, 3), {1: 0})
     assert few.lines("mention", HALVED, None) == [
         "3 mentions: 3 linked, 0 unsure, 0 no concept, 0 empty"
@@ -103,7 +109,7 @@ def test_a_line_tells_of_drift() -> None:
         in texts(10, 85, 5).lines("row", usual, None)[-1]
     )
     assert len(texts(50, 35, 15).lines("row", usual, None)) == 1
-    assert len(texts(0, 0, 100).lines("row", None, None)) == 1
+    assert len(texts(0, 0, 100).lines("row", Calibration(), None)) == 1
 
 
 def test_texts_that_were_seen_in_several_parts() -> None:

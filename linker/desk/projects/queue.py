@@ -419,15 +419,13 @@ class Queue:
 
     def expected(self) -> Expected | None:
         """How many of the sure answers are right on which nobody decided; None: it is not known."""
-        ranker, counts = self._linker.ranker, Counter[float]()
-        if not (ranker and ranker.calibration.worth):
-            return None
+        counts = Counter[float]()
         heads = set[int]()  # each stands for equal texts
         for head, confidence, count in self.connection.execute(_SURE):
             counts[confidence] += count
             heads.add(head)
         outcomes = {Outcome("linked", confidence=c, weakest=c): n for c, n in counts.items()}
-        return Tally(Counter(outcomes), dict.fromkeys(heads, 0)).expected(ranker.calibration)
+        return Tally(Counter(outcomes), dict.fromkeys(heads, 0)).expected(self._linker.calibration)
 
     def failed(self) -> dict[str, Any]:
         """Why rows have no sure answer: the kinds, those of most mentions first, with examples.

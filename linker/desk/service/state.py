@@ -74,8 +74,7 @@ class Model:
     @property
     def drift(self) -> float:
         """`Drift.excess` of the latest texts; NaN where nothing can be said."""
-        ranker = self.linker.ranker
-        drift = self.tally.drift(ranker.calibration) if ranker else None
+        drift = self.tally.drift(self.linker.calibration)
         return drift.excess if drift else math.nan
 
 

@@ -65,6 +65,11 @@ EVERY = [
 ]
 
 
+def test_decisions_of_a_dictionary_that_shares_no_id(found: Callable[..., list[Change]]) -> None:
+    others = found(decision("gout", "HP:1", 1), decision("seizure", "HP:2", 2))
+    assert [(c.kind, c.now) for c in others] == [("unknown", ())] * 2
+
+
 def test_kinds(found: Callable[..., list[Change]]) -> None:
     assert [(c.decision.id, c.kind, c.now) for c in found(*EVERY)] == [
         (2, "merged", ("D:1",)),
