@@ -4,7 +4,8 @@ python benchmarks/accuracy/curation.py    a minute
 
 Writes results/curation.json. The rows are the development mentions as texts, linked with weights
 that do not know the corpus. Each of the first 2,000 distinct texts of mentions of training and
-development documents that have one concept of MEDIC 2017 is a decision; the release is that of 2026.
+development documents that have one concept of MEDIC 2017 is a decision; the release is that of
+2026.
 """
 
 from __future__ import annotations

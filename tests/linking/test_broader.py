@@ -243,7 +243,8 @@ def test_dictionaries_without_a_hierarchy_with_cycles_and_with_several_roots(
         return part.broader and part.broader.concept_id
 
     assert broader(whole) == "D:1"
-    assert broader(flat := "\n".join(line.rsplit("\t", 1)[0] for line in rows())) is None
+    flat = "\n".join(line.rsplit("\t", 1)[0] for line in rows())
+    assert broader(flat) is None
     (tmp_path / "flat.tsv").write_text(flat, "utf-8")
     assert not train(Dictionary.read(tmp_path / "flat.tsv"), encoder="tfidf").has_broader
     assert broader(whole.replace("\tD:0\n", "\t\n")) == "D:1"  # a root now
