@@ -36,9 +36,7 @@ from linker.training.plan import (
     **o.READING,
     mentions=o.several("Annotated mentions: they become names, and train a dense encoder."),
     mention_type=o.ANNOTATED_TYPE,
-    dev=o.option(
-        "Annotated mentions to report accuracy on, and choose the best epoch by; not learnt.", "PATH"
-    ),
+    dev=o.option("Annotated mentions to report accuracy on, and choose the best epoch by.", "PATH"),
     refit=o.flag("After the report, train again on the mentions of --mentions and --dev."),
     encoder=o.option(
         "One of `linker model encoders`, or two: static,transformer. [default: static]", "NAME"
