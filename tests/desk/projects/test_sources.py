@@ -38,6 +38,6 @@ def test_a_table_is_known_without_its_ending() -> None:
         "gout"
     ]
     inverted = sources.read(b"Neoplasms, Breast\nCarcinoma, Lung\n", "a.txt", None, None, 100)
-    assert (inverted.kind, len(inverted.rows)) == ("list", 2)
+    assert (inverted.kind, inverted.count) == ("list", 2)
     ids = sources.read(b"gout\tD006073\nasthma\t-1\n", "a.tsv", None, None, 100)
     assert (ids.kind, [row.text for row in ids.rows]) == ("list", ["gout", "asthma"])
