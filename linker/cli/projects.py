@@ -55,7 +55,9 @@ def write_list(options: SimpleNamespace) -> None:
 def take(options: SimpleNamespace) -> None:
     """Take files into a project, and link their mentions."""
     name = options.project.strip()
+    read_as: Any = None if options.read_as == "auto" else options.read_as
     with opened(options) as file:
+        store.remove_unfinished(file)
         with file.reading() as there:
             known = [source.column for source in store.sources(there, _number(file, name))]
         read = []
@@ -63,7 +65,7 @@ def take(options: SimpleNamespace) -> None:
             with files.open_binary(path) as raw, files.reading(path):
                 content = raw.read()
             about = Path(str(path)).name.removesuffix(".gz"), options.column, options.encoding
-            read.append(sources.read(content, *about, _LONGEST, known))
+            read.append(sources.read(content, *about, _LONGEST, known, read_as=read_as))
         linker = Linker.load(options.model)
         linker.use("fp32", options.device)
         for one in read:
@@ -87,6 +89,9 @@ def _take(
     origin = Origin(model_hash(options.model), releases(linker.dictionary))
     session = Session(linker, origin, options.reviewer)
     said = intake.reviewed_in(read, session)
+    if said is None:
+        things = "documents" if read.kind == "documents" else "rows"
+        common.say(f"{read.name}: read as {read.kind}, {read.count:,} {things}")
     if number := _number(file, name):
         stored = intake.add(file, number, read, said, options.reviewer)
     else:

@@ -515,24 +515,33 @@ def _known_column(header: Sequence[str], known: Sequence[str]) -> str | None:
     return name if not names and (name in header or name.isdigit()) else None
 
 
-def preview(file: Content | ColumnNeeded) -> dict[str, Any]:
+def preview(read: Content | ColumnNeeded, file: OpenFile) -> dict[str, Any]:
     """What a file is read as, and how it begins, as an object that `json` can write.
 
     Args:
-        file: that was read; or a table of which somebody has to name the column.
+        read: what is in it; or it is a table of which somebody has to name the column.
+        file: it.
     """
-    if isinstance(file, ColumnNeeded):
-        columns = {column["name"]: column["samples"] for column in file.columns}
-        texts = columns.get(file.suggested or "", [])[:_SHOWN]
-        about: dict[str, Any] = {"kind": "table", "count": file.rows, "column": None}
-        return about | {"columns": [*columns], "suggested": file.suggested, "rows": texts}
-    items: Items[Any] = file.documents if file.kind == "documents" else file.rows
+    kinds: Sequence[str] = ("table",) if tables.is_workbook(file) else KINDS
+    if isinstance(read, ColumnNeeded):
+        columns = {column["name"]: column["samples"] for column in read.columns}
+        return {
+            "kind": "table",
+            "kinds": kinds,
+            "count": read.rows,
+            "column": None,
+            "columns": [column["name"] for column in read.columns],
+            "suggested": read.suggested,
+            "rows": columns.get(read.suggested or "", [])[:_SHOWN],
+        }
+    items: Items[Any] = read.documents if read.kind == "documents" else read.rows
     texts = [item.text[:_LONGEST_SHOWN] for item in itertools.islice(items, _SHOWN)]
     return {
-        "kind": file.kind,
-        "count": file.count,
-        "column": file.column or None,
-        "columns": [*file.header],
+        "kind": read.kind,
+        "kinds": kinds if read.format in ("txt", *TABLES) else (read.kind,),
+        "count": read.count,
+        "column": read.column or None,
+        "columns": read.header,
         "suggested": None,
         "rows": [" ".join(text.split()) for text in texts],
     }

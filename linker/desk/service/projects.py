@@ -144,15 +144,16 @@ async def create(
 async def preview(desk: Desk, upload: Uploaded) -> dict[str, Any]:
     """Say what a file would be read as, and how it begins; nothing is kept.
 
-    `kind` is list, table or documents, `count` the number of its rows or documents, and `rows` has
-    the first three. Of a table there are its `columns`, and `column` holds the mentions; where it
-    is null, somebody has to name it, and one may be `suggested`.
+    `kind` is list, table or documents, `kinds` are those that it may be read as (`read_as`),
+    `count` is the number of its rows or documents, and `rows` has the first three. Of a table there
+    are its `columns`, and `column` holds the mentions; where it is null, somebody has to name it,
+    and one may be `suggested`.
     """
     async with desk.turn(upload.size):
         try:
-            return sources.preview(await upload.read(desk))
+            return sources.preview(await upload.read(desk), upload.file)
         except ColumnNeeded as needed:
-            return sources.preview(needed)
+            return sources.preview(needed, upload.file)
 
 
 @routes.post("/{number}/sources", status_code=201, openapi_extra=_FILE)
