@@ -64,6 +64,7 @@ _PROJECT = o.option("Name or number of a project.", "NAME")
     encoding=o.ENCODING,
     device=o.DEVICE,
     on_error=o.ON_ERROR,
+    again=o.flag("Take also what was decided before, and holds no more."),
 )
 def import_(options: SimpleNamespace) -> None:
     """Store the decisions of FILEs, or make a project of FILEs, whose mentions are linked.
@@ -73,7 +74,10 @@ def import_(options: SimpleNamespace) -> None:
     wrong), scope (the only document in which it holds), predicate (broad, narrow or related),
     reviewer, time and settles; from tables with a row for each mention that linker wrote, where a
     person set the state to accepted, rejected or "no concept"; and from mappings (SSSOM) that a
-    person curated. What is there already is passed over.
+    person curated.
+
+    What was ever stored is passed over, also if it was replaced or withdrawn since; --again takes
+    what holds no more, of rows without a time. So a FILE may be imported again.
 
     With --project a FILE is a table, a list of names, a text, documents (PubTator, BioC, JSON
     lines), or a folder of texts; --read-as says what a plain text is. Of what linker wrote and a
@@ -103,9 +107,13 @@ def _take(path: str, options: SimpleNamespace) -> None:
     )
     with projects.opened(options) as store:
         before = store.list()
-        added = exchange.add_new(store, rows)
+        with store.transaction() as connection:
+            imported = exchange.add_new(store, connection, rows, again=options.again)
+    added = imported.added
     there = f", {len(rows) - len(added):,} were there already" if len(added) < len(rows) else ""
     common.say(f"{common.were(len(added), 'decision')} taken{there}")
+    if imported.repeated:
+        common.say(f"{exchange.repeated_text(imported.repeated)}; --again takes them")
     if contrary := replaced(before, added):
         common.say(f"{len(contrary):,} earlier ones of the same reviewers say the contrary")
 

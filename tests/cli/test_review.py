@@ -106,6 +106,32 @@ def test_withdraw_and_history(run: Run, trained: Path, file: Path, tmp_path: Pat
     assert not none.exists()
 
 
+def test_an_import_that_is_repeated_undoes_nothing(
+    run: Run, trained: Path, file: Path, table: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.tsv"
+    other.write_text(f"breast cancer\t{BREAST}\n", "utf-8")
+    take = ("review", "import", "--model", trained, "--decisions", file, "--reviewer", "ann")
+    assert run(*take, other).code == 0
+    result = run(*take, table)
+    assert result.err.splitlines() == [
+        "0 decisions were taken, 2 were there already",
+        "decisions that were replaced or withdrawn since, passed over: 1; --again takes them",
+    ]
+
+    def concepts() -> list[str]:
+        return [r["concept_id"] for r in rows(run("review", "list", "--decisions", file).out)]
+
+    assert concepts() == ["-1", BREAST]
+    assert run("review", "withdraw", "--decisions", file, 2, 3).code == 0
+    assert run(*take, other, table).code == 0
+    assert concepts() == [OVARIAN]
+    assert run(*take, table, "--again").err.splitlines()[0] == (
+        "1 decision was taken, 1 were there already"
+    )
+    assert concepts() == [OVARIAN, "-1"]
+
+
 def test_what_is_exported_is_imported(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     table, copy = tmp_path / "e.tsv", tmp_path / "copy.db"
     assert run("review", "export", "--decisions", file, "-o", table).code == 0

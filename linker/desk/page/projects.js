@@ -114,6 +114,7 @@ export async function openNew(given, options) {
       const { files } = projects.get(made.id) ?? { files: 0 };
       projects.set(made.id, { name: made.name, files: files + 1 });
       notes.push(...made.notes);
+      if (made.repeated) notes.push("to take those decisions, add the file to its project once more");
     } catch (error) {
       failure = error;
       notes.push(`Not taken: ${source.file}. ${error.message}`);
@@ -163,13 +164,14 @@ function post(path, { content, ...about }, more, limits) {
 
 /** Send a source to an address that takes files, and ask for the column of a table where it must be
  * named, and for who decided what a file says that names nobody; what the service answers, or
- * undefined where none of these was given.
+ * undefined where none of these was given. With `again` decisions are taken, too, that were made
+ * before and hold no more.
  */
 export async function sendSource(path, source, options) {
-  const { name = "", type = "", limits } = options;
+  const { name = "", type = "", limits, again = false } = options;
   announce(`Reading ${source.file} …`);
   try {
-    const more = { name: name.trim(), type: type.trim(), reviewer: knownReviewer() };
+    const more = { name: name.trim(), type: type.trim(), again, reviewer: knownReviewer() };
     return await (await post(path, source, more, limits)).json();
   } catch (error) {
     const { columns, where } = error.answer ?? {};

@@ -99,6 +99,9 @@ async def _upload(
 
 
 Uploaded = Annotated[Upload, Depends(_upload)]
+Again = Annotated[
+    bool, Query(description="Whether decisions of before are taken that hold no more.")
+]
 
 
 @routes.get("")
@@ -129,6 +132,7 @@ async def create(
     type: Annotated[
         str | None, Query(max_length=200, description="Of the mentions to link; empty: all.")
     ] = None,
+    again: Again = False,
 ) -> dict[str, Any]:
     """Keep a file as a project; its mentions are linked from now on, as time allows."""
     async with desk.turn(upload.size):
@@ -136,7 +140,8 @@ async def create(
         session = Session(desk.service.linker, desk.origin, reviewer)
         said = await _reviewed_in(desk, read, session)
         name = name.strip() or PurePath(upload.name).stem or "project"
-        stored = await desk.take_file(intake.create, desk.store, read, said, session, name, type)
+        take = partial(intake.create, again=again)
+        stored = await desk.take_file(take, desk.store, read, said, session, name, type)
     return await _answer(desk, stored)
 
 
@@ -158,13 +163,13 @@ async def preview(desk: Desk, upload: Uploaded) -> dict[str, Any]:
 
 @routes.post("/{number}/sources", status_code=201, openapi_extra=_FILE)
 async def add(
-    desk: Desk, number: Number, upload: Uploaded, reviewer: ReviewerName
+    desk: Desk, number: Number, upload: Uploaded, reviewer: ReviewerName, again: Again = False
 ) -> dict[str, Any]:
     """Add a further file to a project; of one that linker wrote, the decisions are taken.
 
     Of documents, those are added that the project does not have.
     Such a table needs no column, which the project knows. `imported` is how many decisions are
-    new.
+    new, `repeated` how many were passed over that were made before and hold no more.
     """
     project = await desk.read(lambda connection: rows.project(connection, number))
     there = await desk.read(lambda connection: rows.sources(connection, number))
@@ -177,7 +182,8 @@ async def add(
             raise
         session = Session(desk.service.linker, desk.origin, reviewer)
         said = await _reviewed_in(desk, read, session)
-        stored = await desk.take_file(intake.add, desk.store, number, read, said, reviewer)
+        take = partial(intake.add, again=again)
+        stored = await desk.take_file(take, desk.store, number, read, said, reviewer)
     return await _answer(desk, stored)
 
 
@@ -193,8 +199,10 @@ async def _reviewed_in(desk: Workbench, file: sources.Content, session: Session)
 
 async def _answer(desk: Workbench, stored: Stored) -> dict[str, Any]:
     """The project to which a file came, and what there is to tell."""
-    imported = {} if stored.imported is None else {"imported": stored.imported}
-    return await desk.summary(stored.number) | {"notes": stored.notes} | imported
+    said: dict[str, Any] = {"notes": stored.notes}
+    if stored.imported is not None:
+        said |= {"imported": stored.imported, "repeated": stored.repeated}
+    return await desk.summary(stored.number) | said
 
 
 @routes.post("/{number}/name")

@@ -9,6 +9,7 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from cachetools import LRUCache
@@ -162,13 +163,13 @@ class Workbench:
         for it any more; it ends when the process is told to stop.
 
         Args:
-            function: is given the arguments, and what calls functions that write.
+            function: is given the arguments, and `write`, which calls functions that write.
             args: the arguments.
         """
 
         async def take() -> _Result:
-            write = self.service.write_in_thread
-            result = await self.service.run_until_end(function, *args, write)
+            call = partial(function, *args, write=self.service.write_in_thread)
+            result = await self.service.run_until_end(call)
             self._work.set()
             return result
 
