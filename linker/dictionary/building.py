@@ -10,10 +10,12 @@ import logging
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linker.dictionary.columns import (
     ALTERNATIVE,
@@ -55,7 +57,7 @@ class Builder:
     ) -> None:
         self._namespaces = prefixes(namespaces)
         self._types, self._on_error = types, on_error
-        self._row: dict[str, int] = {}  # of each concept, by id
+        self._row: dict[str, int] = {}  # of each concept, by id; as collected until `build`
         self._labels: dict[str, int] = {"": 0}
         self._definitions, self._xrefs = StringsBuilder(), StringsBuilder()
         self._texts = StringsBuilder()  # of the names; the columns beside them are in `_names`
@@ -197,25 +199,61 @@ class Builder:
                 f"{names}: holds no concept that the filters keep; check --types and --namespaces "
                 f"(there are: {counted(self._prefixes)})"
             )
+        order = np.argsort(np.array(list(self._row), object))  # that of ids, not that of files
+        place = np.argsort(order)
+        self._row = {identifier: row for row, identifier in enumerate(sorted(self._row))}
+        names = self._names_in_order(place)
         # an id that is current is no old id
-        status_of = {i: status for i, (status, _) in self._old.items() if i not in self._row}
+        old_ids = [identifier for identifier in sorted(self._old) if identifier not in self._row]
         columns = Columns(
             ids=Strings.of(self._row),
-            id_rank=np.argsort(np.argsort(np.array(list(self._row), object))).astype(np.int32),
-            preferred=np.array(self._preferred, np.int32),
-            definitions=self._definitions.build(),
-            xrefs=self._xrefs.build(),
-            types=RaggedArray.grouped(len(self._row), self._type_rows, self._type_labels),
-            parents=parent_lists(len(self._row), self._edges()),
-            names=NameColumns(
-                self._texts.build(),
-                **{name: np.array(self._names[name], dtype) for name, dtype in NAME_DTYPES.items()},
+            id_rank=np.arange(len(order), dtype=np.int32),
+            preferred=np.searchsorted(names.concept, np.arange(len(order))).astype(np.int32),
+            definitions=self._definitions.build().take(order),
+            xrefs=self._xrefs.build().take(order),
+            types=RaggedArray.grouped(
+                len(order), place[np.array(self._type_rows, np.int64)], self._type_labels
             ),
-            old_ids=Strings.of(status_of),
-            old_status=np.array(list(status_of.values()), np.uint8),
-            old_concepts=RaggedArray.of(list(map(self._current_rows, status_of))),
+            parents=parent_lists(len(order), self._edges(place)),
+            names=names,
+            old_ids=Strings.of(old_ids),
+            old_status=np.array([self._old[old][0] for old in old_ids], np.uint8),
+            old_concepts=RaggedArray.of([sorted(self._current_rows(old)) for old in old_ids]),
         )
         return columns, list(self._labels), self._sources
+
+    def _names_in_order(self, place: NDArray[np.int64]) -> NameColumns:
+        """The names, those of a concept behind those of the one before.
+
+        Of a concept its preferred name comes first, then names of the better kind, then shorter
+        ones, then they are ordered by code points. The order of a file counts only where nothing
+        but it says which name is preferred.
+
+        Args:
+            place: the row of each concept, in the order in which concepts were collected.
+        """
+        names = NameColumns(
+            self._texts.build(),
+            **{name: np.array(self._names[name], dtype) for name, dtype in NAME_DTYPES.items()},
+        )
+        names = replace(names, concept=place[names.concept].astype(np.int32))
+        is_other = np.ones(len(names.texts), bool)
+        is_other[np.array(self._preferred, np.int64)] = False
+        keys = (names.texts.lengths, names.kind, is_other, names.concept)
+        order = np.lexsort(keys)
+        labels = list(self._labels)
+
+        def spelling(row: int) -> tuple[str, str, str, bool]:
+            source, language = labels[names.source[row]], labels[names.language[row]]
+            return names.texts[row], source, language, bool(names.case[row])
+
+        is_same = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
+        starts = np.flatnonzero(np.concatenate([[True], ~is_same]))
+        ends = np.append(starts[1:], len(order))
+        is_several = ends - starts > 1
+        for start, end in zip(starts[is_several].tolist(), ends[is_several].tolist(), strict=True):
+            order[start:end] = sorted(order[start:end].tolist(), key=spelling)
+        return names.take(order)
 
     def _current_rows(
         self, identifier: str, instead: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -242,11 +280,15 @@ class Builder:
                 waiting += reversed(instead.get(current, ()))
         return rows
 
-    def _edges(self) -> Iterator[tuple[int, int]]:
-        """The (child row, parent row) pairs; a parent that is an old id is what replaced it."""
-        for row, parent, path, line in self._parents:
+    def _edges(self, place: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """The (child row, parent row) pairs; a parent that is an old id is what replaced it.
+
+        Args:
+            place: the row of each concept, in the order in which concepts were collected.
+        """
+        for collected, parent, path, line in self._parents:
             if above := self._current_rows(parent, self._nameless):
-                yield from ((row, parent_row) for parent_row in above)
+                yield from ((int(place[collected]), parent_row) for parent_row in above)
             elif parent not in self._left_out:
                 self._on_error(
                     InputError(
