@@ -202,20 +202,22 @@ class Builder:
         order = np.argsort(np.array(list(self._row), object))  # that of ids, not that of files
         place = np.argsort(order)
         self._row = {identifier: row for row, identifier in enumerate(sorted(self._row))}
-        names = self._names_in_order(place)
+        names_in_order = self._names_in_order(place)
         # an id that is current is no old id
         old_ids = [identifier for identifier in sorted(self._old) if identifier not in self._row]
         columns = Columns(
             ids=Strings.of(self._row),
             id_rank=np.arange(len(order), dtype=np.int32),
-            preferred=np.searchsorted(names.concept, np.arange(len(order))).astype(np.int32),
+            preferred=np.searchsorted(names_in_order.concept, np.arange(len(order))).astype(
+                np.int32
+            ),
             definitions=self._definitions.build().take(order),
             xrefs=self._xrefs.build().take(order),
             types=RaggedArray.grouped(
                 len(order), place[np.array(self._type_rows, np.int64)], self._type_labels
             ),
             parents=parent_lists(len(order), self._edges(place)),
-            names=names,
+            names=names_in_order,
             old_ids=Strings.of(old_ids),
             old_status=np.array([self._old[old][0] for old in old_ids], np.uint8),
             old_concepts=RaggedArray.of([sorted(self._current_rows(old)) for old in old_ids]),

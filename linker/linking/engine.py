@@ -349,9 +349,11 @@ class Engine:
         rows = ranking.rows(lookup)
         ids = [self.dictionary.ids[row] for row in ranking.batch.found.concepts[rows].tolist()]
         is_asked = answer.request.threshold is not None or answer.request.min_score is not None
-        given = {part.best.concept_id} if part.best else set[str | None]()
-        if not given and not is_asked:
-            given = {None}
+        given = set[str | None]()
+        if part.best:
+            given.add(part.best.concept_id)
+        elif not is_asked:
+            given.add(None)
         answers = answers_of(ids, np.minimum(ranking.confidence[rows], limit), least, given)
         is_open = limit < 1 and None not in answers  # nothing explains the short form
         return (*answers, None) if is_open else answers
