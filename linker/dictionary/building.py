@@ -38,6 +38,7 @@ logger = logging.getLogger(__name__)
 
 _KIND = {kind: number for number, kind in enumerate(NAME_KINDS)}
 _STATUS = {"obsolete": OBSOLETE, "merged": MERGED}
+_SAYS = ("itself", "a current concept", "a concept that is not current")
 
 
 class Builder:
@@ -67,7 +68,9 @@ class Builder:
         self._nameless: dict[str, tuple[str, ...]] = {}  # id -> parents, which stand in for it
         self._merged: list[tuple[int, Name]] = []  # names that a later source adds to a concept
         self._parents: list[tuple[int, str, str, int | None]] = []  # row, parent id, file, line
-        self._old: dict[str, tuple[int, list[str]]] = {}  # old id -> status, ids that replace it
+        self._old: dict[str, list[str]] = {}  # old id -> ids that replace it
+        # of each old id, who says what it is (the first of `_SAYS` counts), and its status
+        self._old_status: dict[str, tuple[int, int]] = {}
         self._left_out: set[str] = set()  # ids that the filters exclude
         self._prefixes: Counter[str] = Counter()  # of all concepts, before the filters
         self._sources: list[Source] = []
@@ -129,10 +132,15 @@ class Builder:
 
     def _add_old(self, concept: Concept, status: int) -> None:
         # OBO files list a merged id at both its old and its new term
-        _, known = self._old.get(concept.id, (status, []))
-        self._old[concept.id] = (status, [*known, *concept.replaced_by])
+        self._replace(concept.id, (_SAYS.index("itself"), status), concept.replaced_by)
         for alternative in concept.alt_ids:
-            self._old.setdefault(alternative, (status, []))[1].extend(concept.replaced_by)
+            says = _SAYS.index("a concept that is not current"), status
+            self._replace(alternative, says, concept.replaced_by)
+
+    def _replace(self, old: str, says: tuple[int, int], ids: Sequence[str]) -> None:
+        """Note what became of an old id; the order in which this is said does not count."""
+        self._old.setdefault(old, []).extend(ids)
+        self._old_status[old] = min(says, self._old_status.get(old, says))
 
     def _add(self, concept: Concept, path: str) -> None:
         row = self._row.setdefault(concept.id, len(self._row))
@@ -149,7 +157,8 @@ class Builder:
             self._type_labels.append(label)
         self._parents += [(row, parent, path, concept.line) for parent in concept.parents]
         for alternative in concept.alt_ids:
-            self._old.setdefault(alternative, (ALTERNATIVE, []))[1].append(concept.id)
+            says = _SAYS.index("a current concept"), ALTERNATIVE
+            self._replace(alternative, says, [concept.id])
 
     def _add_name(self, row: int, name: Name, kind: NameKind) -> None:
         self._texts.append(name.text)
@@ -219,7 +228,7 @@ class Builder:
             parents=parent_lists(len(order), self._edges(place)),
             names=names_in_order,
             old_ids=Strings.of(old_ids),
-            old_status=np.array([self._old[old][0] for old in old_ids], np.uint8),
+            old_status=np.array([self._old_status[old][1] for old in old_ids], np.uint8),
             old_concepts=RaggedArray.of([sorted(self._current_rows(old)) for old in old_ids]),
         )
         return columns, list(self._labels), self._sources
@@ -277,7 +286,7 @@ class Builder:
             if current in self._row:
                 rows.append(self._row[current])
             elif current in self._old:
-                waiting += reversed(self._old[current][1])
+                waiting += reversed(self._old[current])
             else:
                 waiting += reversed(instead.get(current, ()))
         return rows
