@@ -177,6 +177,35 @@ def test_a_new_release(
     assert [r["kind"] for r in rows(run(*again[:-2]).out)] == ["unknown"]  # nothing is left to move
 
 
+def test_a_short_form_is_no_part_of_a_bulk(
+    run: Run, file: Path, trained: Path, medic: Callable[..., Path], tmp_path: Path
+) -> None:
+    new = medic(
+        ("Gout", "MESH:D006073", "", ""),
+        ("Sore Toe", "MESH:D000001", "", "FAP|Double Pain"),
+        ("Sore Foot", "MESH:D000002", "", "Double Pain"),
+    )
+    table, options = tmp_path / "t.tsv", ("--decisions", file, "--model", trained)
+    decided = [f"{mention}\tMESH:D006073\n" for mention in ("sore toe", "FAP", "double pain")]
+    table.write_text("mention\tconcept_id\n" + "".join(decided), "utf-8")
+    assert run("review", "import", table, *options, "--reviewer", "Bob").code == 0
+    update = ("review", "update", "--dict", new, *options, "--reviewer", "Cleo")
+    listed = rows(run(*update, "--accept", "moved").out)
+    assert [(r["mention"], r["kind"], bool(r["one_by_one"])) for r in listed[1:]] == [
+        ("sore toe", "moved", False),
+        ("FAP", "moved", True),
+        ("double pain", "ambiguous", False),
+    ]
+
+    def accepted() -> list[tuple[str, str]]:
+        by_cleo = run("review", "list", "--decisions", file, "--reviewer", "Cleo")
+        return [(r["mention"], r["bulk"]) for r in rows(by_cleo.out)]
+
+    assert accepted() == [("sore toe", "true")]
+    assert run(*update, "--accept", listed[2]["decision"]).code == 0
+    assert accepted() == [("sore toe", "true"), ("FAP", "")]
+
+
 def test_bad_rows(run: Run, trained: Path, tmp_path: Path) -> None:
     bad, file = tmp_path / "bad.tsv", tmp_path / "decisions.db"
     bad.write_text("gout\tMESH:D999999\ngout\t-1\nonly\n", "utf-8")
