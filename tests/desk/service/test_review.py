@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import re
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from linker.desk.service.state import Service
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
 
 from .browser import (  # noqa: E402
+    agree,
     asked,
     drop,
     held_back,
@@ -78,6 +80,8 @@ def test_files_of_all_kinds_become_projects_of_their_kinds(
     with listed(context, address) as page:
         page.fill("#reviewer", "Ada")
         page.set_input_files("#file", [tmp_path / name for name in texts])
+        expect(page.locator("#readings fieldset")).to_have_count(4)
+        agree(page)
         rows = page.locator("#project-list tbody tr")
         expect(rows).to_have_count(2)
         expect(page.locator("#project-notes")).to_contain_text(
@@ -101,6 +105,7 @@ def test_a_pasted_text_has_an_id_of_its_own(address: str, context: Any, make: Ma
         page.get_by_text("Or paste names or a text").click()
         page.fill("#new-text", "He has leukaemia.\nIt was found in May.")
         page.click("#paste")
+        agree(page)
         page.locator("#rows .row").first.wait_for()
         project = page.url.split("project=")[1].split("&")[0]
     (document,) = asked(f"{address}projects/{project}/documents")["documents"]
@@ -112,7 +117,33 @@ def test_an_encoding_may_be_named(address: str, context: Any, tmp_path: Path) ->
     with listed(context, address) as page:
         page.get_by_label("Encoding").fill("windows-1250")
         page.set_input_files("#file", [tmp_path / "others.csv"])
+        page.locator("#readings select").last.select_option("mention")
+        agree(page)
         expect(page.locator("#rows")).to_contain_text("świnka")
+
+
+def test_decisions_of_before_are_taken_again_where_somebody_says_so(
+    address: str, make: Make, show: Open
+) -> None:
+    project = make()
+    with urllib.request.urlopen(f"{address}{project}/export") as answer:
+        table = answer.read().decode()
+    filled = table.replace(",model,", ",accepted,", 1)
+    page = show(project, "Eve")  # who decides nothing in other tests
+    notes = page.locator("#project-notes")
+    again = notes.get_by_role("button", name="Take these decisions again")
+    drop(page, "back.csv", filled)
+    expect(notes).to_contain_text("Decisions read: 1; of them new: 1.")
+    expect(again).to_have_count(0)
+    progress(page, "2 of 6 decided")
+    asked(f"{address}{project}/undo", {"reviewer": "Eve"})
+    drop(page, "back.csv", filled)
+    expect(notes).to_contain_text("replaced or withdrawn since, passed over: 1.")
+    progress(page, "0 of 6 decided")
+    again.click()
+    expect(notes).to_contain_text("Decisions read: 1; of them new: 1.")
+    expect(again).to_have_count(0)
+    progress(page, "2 of 6 decided")
 
 
 def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: Make) -> None:
@@ -120,7 +151,8 @@ def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: 
         press = page.keyboard.press
         page.fill("#reviewer", "Ada")
         drop(page, "findings.csv", TABLE)
-        expect(page.locator("#columns :checked")).to_have_value("finding")
+        expect(page.locator("#readings select").last).to_have_value("finding")
+        expect(page.locator("#reading .main")).to_be_focused()
         press("Enter")
         expect(page.locator("#project-name")).to_have_text("findings")
         progress(page, "0 of 6 decided")
@@ -361,6 +393,7 @@ def test_what_is_linked_on_the_first_page_is_kept(address: str, context: Any, ma
         page.click("#link")
         status(page, "2 mentions linked")
         page.click("#keep")
+        agree(page)
         expect(page.locator("#project-name")).to_contain_text("pasted of 20")
         expect(page.locator("#rows .row")).to_have_count(2)
         page.click("#to-projects")
@@ -419,7 +452,7 @@ def test_who_decides_is_asked_at_the_first_decision(address: str, context: Any, 
     with listed(context, address) as page:
         page.fill("#reviewer", "")
         drop(page, "findings.csv", TABLE)
-        expect(page.locator("#columns :checked")).to_have_value("finding")
+        expect(page.locator("#reading .main")).to_be_focused()
         page.keyboard.press("Enter")
         page.locator("#remarks").wait_for()
         expect(page.locator("#who")).to_be_hidden()
