@@ -8,6 +8,7 @@ it and when. The order of entry, which the ids give, says what is later; clocks 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import sqlite3
@@ -20,7 +21,14 @@ from typing import Any, Literal, TypeVar
 from linker.errors import LinkerError, shorten, shown
 from linker.io.files import Pathlike, parse_json
 from linker.io.outputs import settles_of
-from linker.linking.decisions import form_everywhere, form_of, in_force, place_of, standing
+from linker.linking.decisions import (
+    form_everywhere,
+    form_of,
+    in_force,
+    number_of,
+    place_of,
+    standing,
+)
 from linker.records import Decision
 from linker.text.normalize import person
 
@@ -158,14 +166,13 @@ class DecisionsFile:
 
     def list(self, mention: str | None = None) -> list[Decision]:
         """The decisions in force, or those on a mention, in order of entry; see `in_force`."""
-        past = self.history(mention)
-        return [each.decision for each in past if each.state in ("in force", "overruled")]
+        rows = self._all(mention)
+        places = in_force(decision for decision, withdrawn, _ in rows if not withdrawn)
+        return sorted(itertools.chain.from_iterable(places.values()), key=number_of)
 
     def history(self, mention: str | None = None) -> Sequence[Past]:
         """All decisions, or those on a mention, in order of entry, and what became of each."""
-        forms = [] if mention is None else [form_of(mention), form_everywhere(mention)]
-        with self.reading() as connection:
-            rows = self._read(connection, " WHERE form IN (?, ?)" if forms else "", forms)
+        rows = self._all(mention)
         states: dict[int | None, Any] = {}
         for of_place in in_force(d for d, withdrawn, _ in rows if not withdrawn).values():
             states |= {decision.id: "overruled" for decision in of_place}
@@ -174,6 +181,12 @@ class DecisionsFile:
             Past(d, states.get(d.id, "withdrawn" if withdrawn else "replaced"), withdrawn, by)
             for d, withdrawn, by in rows
         ]
+
+    def _all(self, mention: str | None) -> Sequence[tuple[Decision, str, str]]:
+        """All decisions, or those on a mention; see `_read`."""
+        forms = [] if mention is None else [form_of(mention), form_everywhere(mention)]
+        with self.reading() as connection:
+            return self._read(connection, " WHERE form IN (?, ?)" if forms else "", forms)
 
     def since(self, seen: Seen) -> tuple[Seen, Collection[str], Sequence[Decision]]:
         """What came after something was seen, also by other processes; after (0, 0): all.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Literal, TextIO
 
@@ -22,7 +23,17 @@ from linker.io import sssom, tsv
 from linker.io.files import Pathlike, parse_json
 from linker.io.outputs import row_writer, settles_of
 from linker.io.rows import TableRow
-from linker.linking.decisions import disagree, has_all_parts, in_force, place_of, standing, voice
+from linker.linking.decisions import (
+    decided_places,
+    disagree,
+    ids_text,
+    in_force,
+    merged,
+    parts_of,
+    place_of,
+    standing,
+    voice,
+)
 from linker.records import Decision
 
 Form = Literal["tsv", "sssom", "mentions"]
@@ -104,17 +115,29 @@ def taught(places: Iterable[Sequence[Decision]]) -> list[Decision]:
     only, those that were accepted in bulk, which is what the model says itself, and
     those that somebody calls broader, narrower or related, since training would take them for names
     of the concept that hold everywhere; and those by which a part of a mention has no concept,
-    which an annotation cannot say.
+    which an annotation cannot say, or is open.
     """
-    return [decision for of_place in places for decision in _teaching(of_place)[:1]]
+    lessons = []
+    for of_place in places:
+        teaching = _teaching(of_place)
+        whole = [decision for decision in teaching if None not in parts_of(decision)]
+        if whole:
+            lessons.append(whole[0])
+        elif teaching:  # each part was decided alone
+            parts = merged(teaching)
+            ids = ids_text(parts) if any(parts) else ""
+            lessons.append(replace(teaching[0], concept_id=ids))
+    return lessons
 
 
 def _teaching(of_place: Sequence[Decision]) -> Sequence[Decision]:
-    """The decisions on a mention that training may learn; all of them say the same."""
+    """The decisions on a mention that training may learn; together they say one thing."""
     counting = standing(of_place)
     if disagree(counting) or any(d.predicate for d in counting):
         return []
-    return [d for d in counting if d.accepted and not (d.bulk or d.scope) and has_all_parts(d)]
+    accepted = [d for d in counting if d.accepted and not (d.bulk or d.scope)]
+    parts = merged(accepted)
+    return accepted if all(parts) or (not any(parts) and None not in parts) else []
 
 
 # reading
@@ -177,13 +200,15 @@ def _records(table: tables.Table, column: str | None, reviewer: str) -> Iterator
 
 
 def _decision(cells: Cells, reviewer: str) -> Iterator[Decision]:
-    """The decision in a row of a table of decisions.
+    """The decision in a row of a table of decisions; none where all parts are open.
 
     Raises:
         ValueError: it has none.
     """
     if not {"mention", "concept_id"} <= cells.keys():
         raise ValueError(f"the row has too few columns; expected {_EXPECTED}")
+    if not decided_places(Decision("", cells["concept_id"])):
+        return  # "?": nothing is decided
     accepted = cells["accepted"].lower()
     if accepted not in (*_YES, *_NO):
         raise ValueError("the column accepted is neither true nor false")
@@ -285,13 +310,15 @@ def add_new(
     """
     past = [entry.decision for entry in store.history()]
     known = {_claim(d, length) for d in past for length in (None, _DAY)}
+    known_parts = {claim for d in past for length in (None, _DAY) for claim in _of_parts(d, length)}
     in_force_now = {_claim(d, 0) for d in store.list()}
     new, last = list[Decision](), dict[tuple[object, ...], tuple[object, ...]]()
     for decision in decisions:
         place = (*place_of(decision.mention, decision.scope), *voice(decision))
         claim = _claim(decision)
         if decision.time:
-            is_said = claim in known
+            of_parts = _of_parts(decision)
+            is_said = claim in known or (bool(of_parts) and known_parts.issuperset(of_parts))
         else:
             is_said = last[place] == claim if place in last else claim in in_force_now
         if not is_said:
@@ -305,6 +332,18 @@ def _claim(d: Decision, length: int | None = None) -> tuple[object, ...]:
     """What tells whether two decisions are one, with so many characters of their time."""
     claim = d.concept_id, d.accepted, d.reviewer, d.time[:length], d.predicate
     return *place_of(d.mention, d.scope), *claim, d.bulk, *d.settles
+
+
+def _of_parts(d: Decision, length: int | None = None) -> list[tuple[object, ...]]:
+    """The claim of a decision on each part on which it decides; none where it is of one part.
+
+    An export may have what was said at once in parts, since one of them was replaced.
+    """
+    parts = parts_of(d)
+    if len(parts) < 2:
+        return []
+    claim = _claim(replace(d, concept_id=""), length)
+    return [(*claim, len(parts), place, parts[place]) for place in decided_places(d)]
 
 
 # the log

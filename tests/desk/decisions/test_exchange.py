@@ -22,7 +22,7 @@ TEXT = st.text(string.ascii_letters + "\"' é,;|", max_size=8).map(str.strip)
 ONE = st.builds(
     Decision,
     TEXT.filter(bool),
-    st.sampled_from(["MESH:D1", "", "A|-1", "A+B|C"]),
+    st.sampled_from(["MESH:D1", "", "A|-1", "A+B|C", "A|?", r"?|\?", "-1|?"]),
     st.just(True),
     TEXT,
     TEXT,
@@ -63,6 +63,12 @@ def test_tables_of_curators(tmp_path: Path) -> None:
     assert [decision.predicate for decision in exchange.read(kinds)] == [*KINDS.values()]
 
 
+def test_open_parts_in_a_table_that_a_person_filled_in(tmp_path: Path) -> None:
+    plain = table(tmp_path, "a and b\tA|?\nc\t?\nd and e\t? | ?\nf\tF\ng and h\t?,-1\n")
+    said = [("a and b", "A|?"), ("f", "F"), ("g and h", "?|-1")]
+    assert [(d.mention, d.concept_id) for d in exchange.read(plain)] == said
+
+
 BAD = (
     "m\tA\tmaybe",
     "only",
@@ -94,11 +100,29 @@ def test_an_import_may_be_repeated(tmp_path: Path) -> None:
         assert [d.concept_id for d in store.list()] == ["A"]
 
 
+def test_an_import_of_parts_may_be_repeated(tmp_path: Path) -> None:
+    """Also of an export, in which what was said at once may be in parts, or the other way round."""
+    rows = [Decision("m", ids, time="1") for ids in ("A|B", "C|?")]
+    with DecisionStore(tmp_path / "d.db") as store:
+        assert len(exchange.add_new(store, rows)) == 2
+        assert exchange.add_new(store, rows) == []
+        assert [d.concept_id for d in store.list()] == ["?|B", "C|?"]
+        assert exchange.add_new(store, store.list()) == []
+        assert exchange.add_new(store, [Decision("m", "A|?", time="1")]) == []
+        assert len(exchange.add_new(store, [Decision("m", "?|D", time="1")])) == 1
+
+
 def test_mentions_to_train_on(tmp_path: Path) -> None:
     decisions = [
+        Decision("open", "A|?"),
+        Decision("by parts", "B|?", reviewer="ann"),
+        Decision("by parts", "?|C", reviewer="bob"),
+        Decision("a part has none", "B|?"),
+        Decision("a part has none", "?|-1"),
         Decision("a", "A"),
         Decision("a", "A", reviewer="ann"),
         Decision("b", "B|C"),
+        Decision("together", "B+C|A"),
         Decision("none", ""),
         Decision("wrong", "A", accepted=False),
         Decision("part", "A|-1"),
@@ -110,11 +134,13 @@ def test_mentions_to_train_on(tmp_path: Path) -> None:
         Decision("disputed", "B", reviewer="bob"),
     ]
     file = io.StringIO()
-    assert exchange.export(decisions, "mentions", file) == len(decisions) - 4
+    assert exchange.export(decisions, "mentions", file) == len(decisions) - 7
     path = table(tmp_path, file.getvalue())
     assert [(m.text, m.gold) for m in mentions.read(path)] == [
+        ("by parts", parse_gold("B|C")),
         ("a", parse_gold("A")),
         ("b", parse_gold("B|C")),
+        ("together", parse_gold("B+C|A")),
         ("none", ()),
     ]
 
