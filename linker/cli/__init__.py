@@ -7,7 +7,6 @@ so that --help is quick.
 from __future__ import annotations
 
 import importlib
-import io
 import logging
 import os
 import signal
@@ -17,6 +16,7 @@ from typing import Any, NoReturn
 
 import click
 
+from linker.cli import streams
 from linker.errors import LinkerError, shorten, shown
 from linker.version import VERSION
 
@@ -95,9 +95,7 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors=errors, newline="\n")  # whatever the locale
+    streams.prepare()
     handler = logging.StreamHandler()
     handler.setFormatter(Formatter("linker: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])

@@ -1,7 +1,7 @@
 /* The right side: the answer for the selected mention, part by part, with all candidates. */
 
 import { button, byId, count, fill, make, meterOf, percent } from "./elements.js";
-import { LOOKS, MOST, NO_CONCEPT, READ, answersOf, assertionOf } from "./predictions.js";
+import { HARDLY, LOOKS, NO_CONCEPT, READ, answersOf, assertionOf } from "./predictions.js";
 import { inWords, isSame, lookOf } from "./predictions.js";
 
 export class AnswerView {
@@ -10,12 +10,14 @@ export class AnswerView {
    */
   constructor(actions) {
     Object.assign(this, { actions, part: 0, entry: null, asWritten: false });
+    this.isLong = false; // whether somebody asked for more candidates of what is shown
   }
 
   /** Show an entry, the n-th of so many; `about` is the id of the concept shown below. */
   show(entry, number, total) {
     const focused = isSame(entry, this.entry) ? labelOf(this.focused) : null;
-    if (!isSame(entry, this.entry)) Object.assign(this, { part: 0, asWritten: false });
+    if (!isSame(entry, this.entry))
+      Object.assign(this, { part: 0, asWritten: false, isLong: false });
     this.entry = entry;
     fill(byId("answer"), entry ? `“${entry.prediction.mention}”` : "No mention is selected");
     fill(byId("place"), entry && placeOf(entry, number, total));
@@ -38,8 +40,7 @@ export class AnswerView {
       byId("candidates"),
       parts.map((part, place) => this.partOf(part, place, parts.length > 1)),
       rivals.map((rival) => this.rivalOf(rival)),
-      parts.some(({ candidates }) => candidates.length > 1 && candidates.length < MOST) &&
-        this.moreButton(),
+      !this.isLong && parts.some(({ candidates }) => candidates.length > 1) && this.moreButton(),
     );
   }
 
@@ -59,10 +60,22 @@ export class AnswerView {
     return this.entry ? answersOf(this.entry.prediction)[this.part] : null;
   }
 
-  /** The n-th concept that is offered for the part in use; it is undefined if there are fewer. */
+  /** The n-th concept that is shown for the part in use; it is undefined if there are fewer. */
   offered(number) {
     const part = this.entry?.prediction.parts[this.part];
-    return part && offersOf(part)[number - 1];
+    return part && this.shownOf(part)[number - 1];
+  }
+
+  /** The concepts of a part that are shown: all, where somebody asked for more. */
+  shownOf(part) {
+    const offers = offersOf(part);
+    return this.isLong ? offers : offers.slice(0, numberShown(part, offers));
+  }
+
+  /** How many concepts are shown, of all parts. */
+  get numberShown() {
+    const { parts = [] } = this.entry?.prediction ?? {};
+    return parts.reduce((sum, part) => sum + this.shownOf(part).length, 0);
   }
 
   usePart(place) {
@@ -78,7 +91,7 @@ export class AnswerView {
   }
 
   partOf(part, place, several) {
-    const offers = offersOf(part);
+    const offers = this.shownOf(part);
     const best = part.nil ? null : part.candidates[0];
     const use = () => this.usePart(place);
     const attributes = { "data-part": place, onfocusin: use, onclick: use };
@@ -193,11 +206,19 @@ export class AnswerView {
 const labelOf = (button) => button?.getAttribute("aria-label") ?? button?.textContent;
 
 const REJECTED = "No answer yet: a reviewer rejected the best one, and no other is sure enough.";
-const NOTHING = "No name of the dictionary is like it. Search for a concept below.";
+const NOTHING = "No name of the dictionary is like it. Search for a concept above.";
 
 /** What may be chosen for a part: its candidates, or the one that was too unsure. */
 const offersOf = (part) =>
   part.candidates.length ? part.candidates : [part.rejected].filter(Boolean);
+
+/** How many concepts of a part are shown at first: those up to the last one that may be right, or
+ * that is said to be among the answers, and at least one. */
+function numberShown({ set = [] }, offers) {
+  const mayBeRight = ({ confidence }) => confidence === null || confidence >= HARDLY;
+  const inSet = set.filter(Boolean).length;
+  return Math.max(1, inSet, offers.findLastIndex(mayBeRight) + 1);
+}
 
 function placeOf({ item, prediction }, number, total) {
   const look = lookOf(prediction);

@@ -18,7 +18,6 @@ export class Panel {
   constructor(page) {
     this.page = page;
     this.isCleared = false; // whether what was typed is gone already for what is shown next
-    this.isLong = false; // whether somebody asked for more candidates of what is shown
     const about = (id) => this.about(id);
     const deciding = page.decide && {
       choose: (id) => this.onShown(() => this.choose(id)),
@@ -67,7 +66,8 @@ export class Panel {
     none: () => this.decide({ ids: [] }),
     choose: (number) => {
       const offer = this.view.offered(Number(number));
-      return offer ? this.choose(offer.concept_id) : announce(`There is no candidate ${number}.`);
+      if (offer) return this.choose(offer.concept_id);
+      return announce(`There is no candidate ${number}.`, !this.view.isLong && " Press m for more.");
     },
     kind: nextKind,
   };
@@ -83,7 +83,10 @@ export class Panel {
 
   /** Show an entry, the n-th of so many. */
   show(entry, number, total) {
-    if (!isSame(entry, this.entry)) this.leave();
+    if (!isSame(entry, this.entry)) {
+      this.leave();
+      this.toTop();
+    }
     this.isCleared = false;
     this.view.show(entry, number, total);
     if (this.page.decide) this.showDeciding(entry);
@@ -117,10 +120,14 @@ export class Panel {
     this.isCleared = true;
   }
 
+  /** Begin the panel at its top, where it stands beside the mentions. */
+  toTop() {
+    byId("answer").closest(".panel").scrollTop = 0;
+  }
+
   /** Empty what belongs to the mention that was shown, and drop the answers that are to come. */
   leave() {
     if (!this.isCleared) this.clear();
-    this.isLong = false;
     fill(byId("concept"));
     showReasons(null);
     announce("");
@@ -175,17 +182,19 @@ export class Panel {
 
   /** Add the candidates that somebody asked for to an entry which is to be shown anew. */
   async lengthen(entry) {
-    if (this.isLong && entry.prediction && isSame(entry, this.entry)) await moreOf(entry);
+    if (this.view.isLong && entry.prediction && isSame(entry, this.entry)) await moreOf(entry);
   }
 
-  /** Add further candidates to those of the entry, whose answer stays. */
+  /** Show all candidates of the entry, and further ones behind them; its answer stays. */
   async more() {
     const { entry } = this;
+    const before = this.view.numberShown;
     announce("Asking for more candidates …");
-    const added = await moreOf(entry);
+    await moreOf(entry);
     if (entry.prediction !== this.entry?.prediction) return;
-    this.isLong = true;
+    this.view.isLong = true;
     this.view.draw();
+    const added = this.view.numberShown - before;
     announce(added ? `${plural(added, "more candidate")}.` : "There are no more candidates.");
   }
 }
@@ -198,21 +207,19 @@ function whyNotAccept(prediction) {
   return "There is no concept to accept: choose one by its number, or press n for no concept.";
 }
 
-/** Add further candidates to the parts of an entry; tell how many. */
+/** Add further candidates to the parts of an entry. */
 async function moreOf({ item, prediction }) {
   await item.read?.();
   const { mention: text, spans, parts } = prediction;
   const document = item.document && { ...item.document, mentions: [{ text, spans }] };
   const asked = document ? { documents: [document] } : { mentions: [item.mention] };
   const { predictions } = await postJson("link", { ...asked, k: MOST });
-  let added = 0;
   for (const part of parts) {
     const known = new Set(part.candidates.map((candidate) => candidate.concept_id));
     const same = predictions[0].parts.find((other) => other.text === part.text);
     const others = same?.candidates.filter(({ concept_id: id }) => !known.has(id)) ?? [];
-    added += part.candidates.push(...others) - known.size;
+    part.candidates.push(...others);
   }
-  return added;
 }
 
 // what a concept is to the mention

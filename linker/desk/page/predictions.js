@@ -50,6 +50,7 @@ export const READ = {
 
 /* How sure the model is, in words: the one scale, which docs/confidence.md explains. */
 const UNSURE = 0.5; // an answer with a lower confidence is a guess
+export const HARDLY = 0.01; // a candidate with a lower one is shown only where more are asked for
 export const DOUBTFUL = 0.1; // an answer with a lower one is hardly ever right
 
 const SCALE = [

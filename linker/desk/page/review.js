@@ -295,6 +295,7 @@ async function toDocument() {
 /** A mention of the document was chosen, on which what is pressed next acts; null: none is. */
 function chosen(mention) {
   take(mention?.key ?? null);
+  panel.toTop(); // also where the mention before is of the same row, so that nothing is drawn anew
   keepAddress();
   return steps.act(showSelected);
 }

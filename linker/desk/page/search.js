@@ -7,6 +7,13 @@ const PAUSE = 200; // milliseconds without a key, after which what was typed is 
 const MOST = 10;
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 
+/** Whether the middle of an element is where somebody who looks at the window sees it. */
+function isInSight(element) {
+  const { left, top, width, height } = element.getBoundingClientRect();
+  const topmost = document.elementFromPoint(left + width / 2, top + height / 2);
+  return element.contains(topmost);
+}
+
 export class SearchBox {
   /** Search as somebody types in `input`, and show the concepts in `list`; `actions` are {about,
    * choose}, each called with the id and the name of a concept.
@@ -39,11 +46,19 @@ export class SearchBox {
     this.show(null, []);
   }
 
-  /** Choose the first concept; where those of an earlier text are shown, look for the new one. */
+  /** Choose the first concept, which somebody sees; where it is out of sight, bring it there, and
+   * where the concepts of an earlier text are shown, look for the new one. */
   enter() {
     const first = this.list.querySelector(".choose");
-    if (first && this.shown === this.text) first.click();
-    else this.start();
+    if (!first || this.shown !== this.text) return this.start();
+    if (isInSight(first)) return first.click();
+    return this.bringIntoSight();
+  }
+
+  /** Bring the concepts into sight; where there is no room for all, the first ones. */
+  bringIntoSight() {
+    this.list.lastElementChild?.scrollIntoView({ block: "nearest" });
+    this.input.scrollIntoView({ block: "nearest" });
   }
 
   move(event) {
@@ -65,6 +80,7 @@ export class SearchBox {
     const { concepts } = text ? await getJson(`search?${asked}`) : { concepts: [] };
     if (number !== this.latest) return;
     this.show(text || null, concepts);
+    this.bringIntoSight();
     if (text) announce(`${plural(concepts.length, "concept")} found.`);
   }
 
