@@ -187,7 +187,7 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
     elif not decision.accepted and not len(concepts_of(decision)) == len(parts_of(decision)) == 1:
         problem = f"is rejected for {ids or 'no concept'}; expected one concept"
     elif decision.predicate not in PREDICATES or (
-        decision.predicate and not (decision.accepted and ids)
+        decision.predicate and not (decision.accepted and concepts_of(decision))
     ):
         expected = ", ".join(filter(None, PREDICATES))
         problem = (

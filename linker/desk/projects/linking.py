@@ -236,23 +236,15 @@ def unpacked(packed: bytes | None, mention: Mention) -> Prediction:
 def shown(prediction: Prediction) -> list[dict[str, Any] | None]:
     """The concept of each part of an answer; None for a part without one.
 
-    What the text says of a part stands beside it where that is not present, and that it is open
-    where people decided on other parts.
+    What the text says of a part stands beside it where that is not present.
     """
-    concepts: list[dict[str, Any] | None] = []
-    for part in prediction.parts:
-        best = part.best
-        if best is None:
-            concepts.append(None)
-            continue
-        concept: dict[str, Any] = {"concept_id": best.concept_id, "name": best.name}
-        concept["confidence"] = best.confidence
-        if part.assertion != "present":
-            concept["assertion"] = part.assertion
-        if part.is_open:
-            concept["open"] = True
-        concepts.append(concept)
-    return concepts
+    return [
+        {"concept_id": best.concept_id, "name": best.name, "confidence": best.confidence}
+        | ({} if part.assertion == "present" else {"assertion": part.assertion})
+        if (best := part.best)
+        else None
+        for part in prediction.parts
+    ]
 
 
 def keep(store: DecisionStore, project: Project, answers: Sequence[Answered]) -> None:

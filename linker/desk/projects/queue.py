@@ -99,7 +99,7 @@ SELECT state, type, reviewers, count(*), sum(count)
 FROM rows GROUP BY state, type, reviewers
 """
 _SHOWN = (
-    *("key", "mention", "type", "count", "documents", "state", "confidence", "assertion"),
+    *("key", "mention", "type", "count", "documents", "state", "ids", "confidence", "assertion"),
     "predicate",
 )
 """What is shown of a row as it is."""

@@ -249,6 +249,7 @@ def test_parts(text: str, concept_id: str, parts: tuple[str | None, ...]) -> Non
         *(Decision("m", ids, accepted=False) for ids in ("", "D1|D2", "D1|-1", "D1|?")),
         Decision("m", "D1", predicate="close"),  # type: ignore[arg-type]
         Decision("m", "", predicate="broad"),
+        Decision("m", "-1|?", predicate="broad"),
         Decision("m\ud800", "D1"),
         Decision("m", "D1", reviewer="\0"),
         Decision("m", "D1", settles=("\0",)),
