@@ -77,14 +77,19 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class IdMapping:
-    """What a file of mappings says of two ids of different vocabularies."""
+    """What a file of mappings says of two ids of different vocabularies, or of a text and an id."""
 
-    subject_id: str  # CURIE
+    subject_id: str  # CURIE; empty where the subject is a text, which is the label
     subject_label: str  # the name that the subject has in its vocabulary; empty where not given
     predicate_id: str  # as written: "skos:exactMatch"
-    object_id: str  # CURIE
+    object_id: str  # CURIE; empty where the object is a text, which is the label
     object_label: str
     line: int | None = field(default=None, compare=False)  # of its row in the file, from 1
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether one side is a text without an id."""
+        return not (self.subject_id and self.object_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import re
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -166,13 +167,26 @@ class DecisionsFile:
 
     def list(self, mention: str | None = None) -> list[Decision]:
         """The decisions in force, or those on a mention, in order of entry; see `in_force`."""
-        rows = self._all(mention)
+        with self.reading() as connection:
+            rows = self._on(connection, _forms_of(mention))
         places = in_force(decision for decision, withdrawn, _ in rows if not withdrawn)
         return sorted(itertools.chain.from_iterable(places.values()), key=number_of)
 
     def history(self, mention: str | None = None) -> Sequence[Past]:
         """All decisions, or those on a mention, in order of entry, and what became of each."""
-        rows = self._all(mention)
+        with self.reading() as connection:
+            return self.history_in(connection, _forms_of(mention))
+
+    def history_in(
+        self, connection: sqlite3.Connection, forms: Iterable[str] | None
+    ) -> Sequence[Past]:
+        """What `history` says, by a connection, be it of a transaction.
+
+        Args:
+            connection: of `reading` or `transaction`.
+            forms: on which mentions, see `place_of`; None: on all.
+        """
+        rows = self._on(connection, forms)
         states: dict[int | None, Any] = {}
         for of_place in in_force(d for d, withdrawn, _ in rows if not withdrawn).values():
             states |= {decision.id: "overruled" for decision in of_place}
@@ -182,11 +196,14 @@ class DecisionsFile:
             for d, withdrawn, by in rows
         ]
 
-    def _all(self, mention: str | None) -> Sequence[tuple[Decision, str, str]]:
-        """All decisions, or those on a mention; see `_read`."""
-        forms = [] if mention is None else [form_of(mention), form_everywhere(mention)]
-        with self.reading() as connection:
-            return self._read(connection, " WHERE form IN (?, ?)" if forms else "", forms)
+    def _on(
+        self, connection: sqlite3.Connection, forms: Iterable[str] | None
+    ) -> Sequence[tuple[Decision, str, str]]:
+        """The decisions on mentions of some forms, or all; see `_read`."""
+        if forms is None:
+            return self._read(connection, "", [])
+        wanted = " WHERE form IN (SELECT value FROM json_each(?))"
+        return self._read(connection, wanted, [json.dumps(list(forms))])
 
     def since(self, seen: Seen) -> tuple[Seen, Collection[str], Sequence[Decision]]:
         """What came after something was seen, also by other processes; after (0, 0): all.
@@ -279,6 +296,11 @@ class DecisionsFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _forms_of(mention: str | None) -> set[str] | None:
+    """The forms by which decisions on a mention are found; None: all."""
+    return None if mention is None else {form_of(mention), form_everywhere(mention)}
 
 
 def _with_functions(connection: sqlite3.Connection) -> sqlite3.Connection:
