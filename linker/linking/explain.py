@@ -176,7 +176,7 @@ def explain(engine: Engine, answer: Answer, ranking: Ranking, concept: str | Non
 
 def _by_decision(prediction: Prediction) -> Record:
     """What people made of an answer."""
-    best = [part.best for part in prediction.parts]
+    best = [None if part.is_open else part.best for part in prediction.parts]
     return Record(
         state=prediction.state,
         answer=[b and Record(concept_id=b.concept_id, name=b.name) for b in best],
