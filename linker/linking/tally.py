@@ -160,7 +160,7 @@ class Tally:
             reachable = calibration.reachable(self.groups)
             if reachable is not None and reachable < coverage:
                 lines.append(
-                    f"the search finds the concept of some {reachable:.0%} of such mentions: no more "
-                    f"sets can name it, and {coverage:g} is reached by those that hold none"
+                    f"the search finds the concept of some {reachable:.0%} of such mentions: no "
+                    f"more sets can name it, and {coverage:g} is reached by those that hold none"
                 )
         return lines
