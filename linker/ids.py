@@ -1,7 +1,9 @@
 r"""Identifiers: how they are spelled, and how several are joined in one text.
 
 `A|B`, also with `,` or `;`, are the ids of two parts of a mention; `A+B` are ids that are all
-meant. A backslash before one of these signs, or before a backslash, says that it is part of an id.
+meant; `A|?` has a second part that is open, since nobody decided on it. A backslash before one of
+these signs, or before a backslash, says that it is part of an id; so it does before an id that is
+`?` itself.
 """
 
 from __future__ import annotations
@@ -9,10 +11,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from linker.records import Gold, GoldGroup
@@ -24,6 +27,7 @@ class KnownVocabulary(NamedTuple):
     prefix: str  # of its ids
     title: str = ""
     spellings: Sequence[str] = ()  # prefixes, in any case, that are replaced where ids are read
+    series: Mapping[str, str] = MappingProxyType({})  # such prefixes, of ids that begin like this
     aliases: Sequence[str] = ()  # other prefixes for it, which users see as files have them
     system: str = ""  # of FHIR: HL7 Terminology (THO), or the ontology itself, names it so
     addresses: Sequence[str] = ()  # others that name it
@@ -47,7 +51,18 @@ NO_CONCEPT = frozenset(
     {"", "-", "-1", "none", "null", "cui-less", "cuiless"}
 )  # how files write that there is none, in lower case
 
-_PREFIXES = {text.lower(): known.prefix for known in VOCABULARIES for text in known.spellings}
+OPEN = "?"
+"""What stands for a part of a mention that nobody decided; an id that is `?` itself is escaped."""
+
+_PREFIXES: dict[str, str] = {}  # how each prefix is written, by its small letters
+_SERIES: dict[str, str] = {}  # likewise, how ids of a series begin
+for _known in VOCABULARIES:
+    for _name in (_known.prefix, *_known.aliases):
+        _PREFIXES[_name.lower()] = _name
+    for _name in _known.spellings:
+        _PREFIXES[_name.lower()] = _known.prefix
+    for _name, _start in _known.series.items():
+        _SERIES[_name.lower()] = f"{_known.prefix}:{_start}"
 _REPEATED = re.compile(r"\A(?:(?:[dD][oO]|DOID):\s*)+(?!\s)(?=[^:]*:)")  # "DO:" of "DO:DOID:1"
 _BARE = (  # order matters: MeSH supplements have 6 or 9 digits behind the C, UMLS concepts 7
     (re.compile(r"D\d{6}(\d{3})?"), "MESH"),
@@ -57,12 +72,22 @@ _BARE = (  # order matters: MeSH supplements have 6 or 9 digits behind the C, UM
     (re.compile(r"PS\d{6}"), "OMIM"),
 )
 _UNDERSCORED = re.compile(r"(?:([A-Za-z]\w*)_)?(\d+)")
+_WITH_UNDERSCORE = re.compile(r"([A-Za-z][\w.-]*)_([A-Za-z]*\d[\w.]*)", re.ASCII)
+_WITH_PREFIX = re.compile(r"([A-Za-z][\w.-]*?)[:_](?=[A-Za-z]*\d)", re.ASCII)
+IRI = re.compile(r"<?https?://(.+?)[/#]([^/#]+?)>?")  # its namespace, and the part behind it
+# namespaces in which the prefix is a part of the local name, as in obo/DOID_4
+_UNDERSCORED_SPACES = frozenset(
+    ("purl.obolibrary.org/obo", "www.orpha.net/ORDO", "www.ebi.ac.uk/efo")
+)
+# of registries, where the prefix is in the local name, or the last part of the namespace
+_REGISTRIES = frozenset(("identifiers.org", "bioregistry.io"))
+_BELOW_REGISTRIES = ("identifiers.org/", "bioregistry.io/", "purl.bioontology.org/ontology/")
 _BARS, _COMMAS, _PLUSES = (  # between ids; an escaped sign is matched with its backslash
     re.compile(rf"(?s)\\.|{sign}") for sign in (r"\|", "[,;]", r"(?!\A)\+(?=\s*[^+\s])")
 )
 _SIGN = re.compile(r"[\\|,;+]")  # any of them
 _JOINING = re.compile(r"[\\|,;]|\A\+|\+(?!\Z)")  # a plus that ends an id stands between no ids
-_ESCAPED = re.compile(r"\\([\\|,;+])")
+_ESCAPED = re.compile(r"\\([\\|,;+])|\A\\(?=\?\Z)")
 
 Identify = Callable[[str], str | None]
 """Gives the id that a text stands for in a dictionary; None where the dictionary has none."""
@@ -76,12 +101,91 @@ def not_known(text: str) -> None:
 def normalized(text: str) -> str:
     """Write the prefix of an identifier in one way; an id without a prefix is kept as it is.
 
+    So is an IRI, unless it is known which vocabulary has it.
+
     >>> normalized("MeSH: D001260"), normalized("DO:DOID:1"), normalized("D001260")
     ('MESH:D001260', 'DOID:1', 'D001260')
+    >>> normalized("MONDO_0001"), normalized("http://purl.obolibrary.org/obo/MONDO_0001")
+    ('MONDO:0001', 'MONDO:0001')
+    >>> normalized("OMIMPS:208900")
+    'OMIM:PS208900'
     """
     text = _REPEATED.sub("", text.strip()).strip()
+    if iri := IRI.fullmatch(text):
+        return _of_iri(text, iri[1], iri[2])
+    text = with_colon(text, _PREFIXES)
     prefix, colon, local = text.partition(":")
-    return f"{_PREFIXES.get(prefix.lower(), prefix)}:{local.strip()}" if colon else text
+    if not colon:
+        return text
+    local = local.strip()
+    if start := _SERIES.get(prefix.lower()):
+        return start + local.removeprefix(start.partition(":")[2])
+    if not (spelled := _PREFIXES.get(prefix.lower())):
+        return f"{prefix}:{local}"
+    again = _WITH_PREFIX.match(local)  # Orphanet:Orphanet_558, DOID:DOID:4
+    if again and of_prefix(again[1]).prefix == of_prefix(spelled).prefix:
+        local = local[again.end() :]
+    return f"{spelled}:{local}"
+
+
+def with_colon(text: str, prefixes: Container[str]) -> str:
+    """Write a colon for the underscore of an id such as MONDO_0001.
+
+    Args:
+        text: the id.
+        prefixes: in small letters; ids with others are kept as they are.
+    """
+    match = _WITH_UNDERSCORE.fullmatch(text)
+    return f"{match[1]}:{match[2]}" if match and match[1].lower() in prefixes else text
+
+
+def prefixes_of(ids: Iterable[str]) -> dict[str, str]:
+    """The prefix that ids have for each vocabulary, by its own prefix in small letters.
+
+    It is the first one of ids that are no IRIs.
+    """
+    of_curies, of_iris = dict[str, str](), dict[str, str]()
+    seen: set[str] = set()
+    for identifier in ids:
+        as_written = namespace(identifier)
+        if as_written in seen:
+            continue
+        is_iri = IRI.fullmatch(identifier)
+        if as_written and not is_iri:
+            seen.add(as_written)
+        if prefix := namespace(normalized(identifier)):
+            prefixes = of_iris if is_iri else of_curies
+            prefixes.setdefault(of_prefix(prefix).prefix.lower(), prefix)
+    return of_iris | of_curies
+
+
+def respelled(text: str, prefixes: Mapping[str, str]) -> str:
+    """Write an id with the prefix that other ids have for its vocabulary, and with a colon.
+
+    >>> respelled("orpha:558", {"orphanet": "Orphanet"}), respelled("XY_1", {"xy": "XY"})
+    ('Orphanet:558', 'XY:1')
+
+    Args:
+        text: the id.
+        prefixes: see `prefixes_of`.
+    """
+    identifier = normalized(with_colon(text.strip(), prefixes))
+    prefix, colon, local = identifier.partition(":")
+    prefix = prefixes.get(of_prefix(prefix).prefix.lower(), prefix)
+    return f"{prefix}:{local}" if colon else identifier
+
+
+def _of_iri(iri: str, namespace: str, local: str) -> str:
+    """The id that an IRI stands for; the IRI where nobody knows."""
+    if namespace in _REGISTRIES:
+        return normalized(local)
+    if namespace in _UNDERSCORED_SPACES and "_" in local:
+        prefix, _, local = local.rpartition("_")
+    elif namespace.startswith(_BELOW_REGISTRIES):
+        prefix = namespace.rpartition("/")[2]
+    else:
+        prefix = of_address(namespace).prefix
+    return normalized(f"{prefix}:{local}") if prefix else iri
 
 
 @lru_cache(maxsize=1 << 16)
@@ -119,40 +223,61 @@ def counted(prefixes: Iterable[str] | Mapping[str, int]) -> str:
 
 def split_ids(
     text: str, identify: Identify = not_known, spell: Callable[[str], str] = normalized
-) -> list[list[str]]:
+) -> list[list[str] | None]:
     r"""Split a text of ids into those of each part; a part without a concept has none.
 
-    What the dictionary has as an id is one, whatever signs it holds.
+    An open part is None. What the dictionary has as an id is one, whatever signs it holds; but `?`
+    always stands for an open part.
 
     >>> split_ids("A+B|-1|C"), split_ids(r"A\+B"), split_ids("A17.0+|G01*")
     ([['A', 'B'], [], ['C']], [['A+B']], [['A17.0+'], ['G01*']])
+    >>> split_ids("A|?"), split_ids(r"A|\?")
+    ([['A'], None], [['A'], ['?']])
 
     Args:
         text: the ids.
         identify: of the dictionary, where one is known.
         spell: writes an id that the dictionary does not have.
     """
-    return [
-        [identify(i) or spell(i) for i in part if i.lower() not in NO_CONCEPT]
-        for part in _split_parts(text, identify)
-    ]
+    parts: list[list[str] | None] = []
+    for written in _split_parts(text, identify):
+        if written is None:
+            parts.append(None)
+        else:
+            ids = [i for i in written if i.lower() not in NO_CONCEPT]
+            parts.append([identify(i) or spell(i) for i in ids])
+    return parts
 
 
-def part_ids(text: str) -> list[str]:
-    """The ids in a text one after the other, empty for a part without a concept."""
-    return [identifier for part in split_ids(text) for identifier in part or [""]]
+def part_ids(text: str) -> list[str | None]:
+    """The ids in a text one after the other, empty for a part without a concept, None for an open
+    one."""
+    ids: list[str | None] = []
+    for part in split_ids(text):
+        if part is None:
+            ids.append(None)
+        else:
+            ids.extend(part or [""])
+    return ids
 
 
-def _split_parts(text: str, identify: Identify) -> list[list[str]]:
-    """The ids of each part as they are written."""
+def _split_parts(text: str, identify: Identify) -> list[list[str] | None]:
+    """The ids of each part as they are written; None for an open one."""
+    if text.strip() == OPEN:
+        return [None]
     if not _SIGN.search(text):  # as nearly all texts
         return [[text.strip()]]
-    parts = [text]
+    texts = [text]
     for signs in (_BARS, _COMMAS):
-        parts = [piece for part in parts for piece in _split(part, signs, identify)]
-    return [
-        [_ESCAPED.sub(r"\1", piece) for piece in _split(part, _PLUSES, identify)] for part in parts
-    ]
+        texts = [piece for each in texts for piece in _split(each, signs, identify)]
+    parts: list[list[str] | None] = []
+    for each in texts:
+        if each == OPEN:
+            parts.append(None)
+        else:
+            ids = _split(each, _PLUSES, identify)
+            parts.append([_ESCAPED.sub(r"\1", identifier) for identifier in ids])
+    return parts
 
 
 def _split(text: str, signs: re.Pattern[str], identify: Identify) -> list[str]:
@@ -161,7 +286,7 @@ def _split(text: str, signs: re.Pattern[str], identify: Identify) -> list[str]:
     An id that the dictionary has is not split, and is escaped so that it never will be.
     """
     text = text.strip()
-    if identify(text) is not None:
+    if text != OPEN and identify(text) is not None:
         return [escaped(text)]
     cuts = (match.start() for match in signs.finditer(text) if not match[0].startswith("\\"))
     return [text[start + 1 : end].strip() for start, end in pairwise((-1, *cuts, len(text)))]
@@ -170,15 +295,21 @@ def _split(text: str, signs: re.Pattern[str], identify: Identify) -> list[str]:
 def escaped(identifier: str) -> str:
     r"""Write an id so that `split_ids` does not split it.
 
-    >>> escaped("C81,3"), escaped("A+B"), escaped("A17.0+")
-    ('C81\\,3', 'A\\+B', 'A17.0+')
+    >>> escaped("C81,3"), escaped("A+B"), escaped("A17.0+"), escaped("?")
+    ('C81\\,3', 'A\\+B', 'A17.0+', '\\?')
     """
+    if identifier == OPEN:
+        return rf"\{OPEN}"
     return _JOINING.sub(r"\\\g<0>", identifier)
 
 
-def join_ids(parts: Iterable[Sequence[str]]) -> str:
-    """Write the ids of each part as `split_ids` reads them; -1 for a part without a concept."""
-    return "|".join("+".join(map(escaped, part)) or "-1" for part in parts) or "-1"
+def join_ids(parts: Iterable[Sequence[str] | None]) -> str:
+    """Write the ids of each part as `split_ids` reads them.
+
+    It is -1 for a part without a concept, and `?` for an open one, which is None.
+    """
+    texts = [OPEN if part is None else "+".join(map(escaped, part)) or "-1" for part in parts]
+    return "|".join(texts) or "-1"
 
 
 def spelled_as(own: str, text: str) -> str:
@@ -194,14 +325,22 @@ def spelled_as(own: str, text: str) -> str:
 
 def parse_gold(
     text: str, identify: Identify = not_known, spell: Callable[[str], str] = normalized
-) -> Gold:
+) -> Gold | None:
     """Read annotated ids, see `split_ids`; -1 or nothing says that there is no concept.
+
+    Where a part is open, the mention is not annotated, and there is no gold: None.
 
     >>> parse_gold("MeSH:D001260")
     (GoldGroup(ids=('MESH:D001260',), operator='one_of'),)
     """
-    parts = (tuple(dict.fromkeys(part)) for part in split_ids(text, identify, spell))
-    return tuple(GoldGroup(ids, "all_of" if len(ids) > 1 else "one_of") for ids in parts if ids)
+    groups = []
+    for part in split_ids(text, identify, spell):
+        if part is None:
+            return None
+        ids = tuple(dict.fromkeys(part))
+        if ids:
+            groups.append(GoldGroup(ids, "all_of" if len(ids) > 1 else "one_of"))
+    return tuple(groups)
 
 
 def format_gold(gold: Gold) -> str:

@@ -32,6 +32,31 @@ CURIES = {
     "OMIM:PS208900": ["PS208900"],
     "DOID:0060395": ["DO:DOID:0060395", "DO: DO:DOID:do:0060395", "DO:" * 5000 + "0060395"],
     "HP:0000118": ["DO:HP:0000118"],
+    "OMIM:PS154700": [
+        "OMIMPS:154700",
+        "OMIM.PS:PS154700",
+        "https://omim.org/phenotypicSeries/PS154700",
+    ],
+    "MONDO:0001": [
+        "MONDO_0001",
+        "mondo:0001",
+        "http://purl.obolibrary.org/obo/MONDO_0001",
+        "<https://purl.obolibrary.org/obo/MONDO_0001>",
+        "https://bioregistry.io/mondo:0001",
+        "http://identifiers.org/mondo/MONDO:0001",
+    ],
+    "Orphanet:558": [
+        "Orphanet_558",
+        "ORPHANET:558",
+        "Orphanet:Orphanet_558",
+        "http://www.orpha.net/ORDO/Orphanet_558",
+        "http://identifiers.org/orphanet.ordo/Orphanet_558",
+    ],
+    "ORPHA:558": ["orpha:558", "ORPHA_558"],  # as users see it in their files
+    "XY:1": ["http://purl.obolibrary.org/obo/XY_1"],
+    "XY_1": [],
+    "action_notes": [],
+    "http://example.org/sheep/1": [],
     "ORDO:1:2": [],
     "anything": [],
     "12345": [],
@@ -102,9 +127,29 @@ def test_an_id_of_the_dictionary_is_not_split(text: str, parts: list[list[str]])
     assert split_ids(join_ids(parts)) == parts  # without the dictionary
 
 
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("A|?", [["A"], None]),
+        ("?|A", [None, ["A"]]),
+        (" ? ; -1", [None, []]),
+        ("?", [None]),
+        ("A+B|?", [["A", "B"], None]),
+        (r"A|\?", [["A"], ["?"]]),
+        (r"\?", [["?"]]),
+        ("A?|what?", [["A?"], ["what?"]]),
+    ],
+)
+def test_an_open_part_is_no_id(text: str, parts: list[list[str] | None]) -> None:
+    for known in ({}, {"?": "?"}):  # a dictionary may have the sign itself as an id
+        assert split_ids(text, known.get) == parts
+    assert split_ids(join_ids(parts)) == parts
+    assert (parse_gold(text) is None) == (None in parts)
+
+
 # "DO:1" is written DOID:1
 ids = st.from_regex(r"[A-Z]{1,4}:[0-9]{1,7}", fullmatch=True).map(normalized) | st.text(
-    r"aB1 \|,;+", min_size=1
+    r"aB1 \|,;+?", min_size=1
 ).map(str.strip).filter(bool)
 groups = ids.map(one) | st.lists(ids, min_size=2, max_size=3, unique=True).map(
     lambda texts: both(*texts)
@@ -114,6 +159,16 @@ groups = ids.map(one) | st.lists(ids, min_size=2, max_size=3, unique=True).map(
 @given(st.lists(groups, max_size=3).map(tuple))
 def test_gold_survives_writing(gold: Gold) -> None:
     assert parse_gold(format_gold(gold)) == gold
+
+
+parts_of_mentions = st.lists(st.none() | st.lists(ids, max_size=3), min_size=1, max_size=4)
+
+
+@given(parts_of_mentions)
+def test_parts_survive_writing(parts: list[list[str] | None]) -> None:
+    assert split_ids(join_ids(parts)) == parts
+    known = {identifier: identifier for part in parts for identifier in part or ()}
+    assert split_ids(join_ids(parts), known.get) == parts
 
 
 def test_a_prefix_and_an_address_are_of_one_vocabulary() -> None:

@@ -27,7 +27,7 @@ from linker.dictionary.hierarchy import Hierarchy, borrowed_parents
 from linker.dictionary.lending import ALTERNATIVE_ID, XREF, Lending, key, vocabulary
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
-from linker.ids import curie, namespace, normalized
+from linker.ids import curie, namespace, normalized, prefixes_of, respelled
 from linker.io import dictionaries, files, persistence
 from linker.io.mesh import Part
 from linker.io.outputs import ObjectSource
@@ -39,11 +39,12 @@ from linker.text.normalize import normalize
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Rule = Literal["probability", "score", "annotations", "lent", "kind", "id"]
+Rule = Literal["probability", "score", "words", "annotations", "lent", "kind", "spelling", "id"]
 """What puts a candidate before another one, in the order in which it counts.
 
-Its probability by the ranker; its score; how often its name was annotated with it; that no other
-vocabulary lent the name; the kind of the name; its id.
+Its probability by the ranker; its score; how many words of its name stand in the order of the
+mention; how often its name was annotated with it; that no other vocabulary lent the name; the kind
+of the name; that the name is shorter, or comes first by its letters; its id.
 """
 
 # Of names with equal scores, what annotators meant by a name beats what sources say of it.
@@ -182,13 +183,22 @@ class Dictionary:
     def identify(self, text: str) -> str | None:
         """The id that a text stands for, which may be an old one; None for an unknown one.
 
-        An id is looked up as it is written. Only where that is no id of the dictionary, a bare id
-        stands for the one with the prefix that its form suggests, as "D001260" for "MESH:D001260".
+        An id is looked up as it is written, then as `linker.ids.normalized` writes it. Only where
+        that is no id of the dictionary, a bare id stands for the one with the prefix that its form
+        suggests, as "D001260" for "MESH:D001260"; then prefixes of one vocabulary are equal, as
+        "ORPHA:558" and "Orphanet:558" are.
         """
-        for spell in (normalized, curie):
+        for spell in (str.strip, normalized, curie, self._respelled):
             if (identifier := spell(text)) in self._row or identifier in self.old_ids:
                 return identifier
         return None
+
+    def _respelled(self, text: str) -> str:
+        return respelled(text, self._prefixes)
+
+    @cached_property
+    def _prefixes(self) -> dict[str, str]:
+        return prefixes_of(self.ids)
 
     def rows(self, identifier: str) -> tuple[int, ...]:
         """The rows of the concepts that an id stands for (see `identify`); none for an unknown one.
@@ -225,14 +235,14 @@ class Dictionary:
             ranks = ranks - range_of_ranks * names.annotated
         return np.asarray(ranks, np.int32)
 
-    def tie_rule(self, first: int, second: int) -> Rule:
-        """What puts one of two names before the other where scores are equal; see `entry_rank`."""
+    def tie_rule(self, first: int, second: int) -> Rule | None:
+        """What puts one of two names before the other by `entry_rank`; None: nothing does."""
         names = self.columns.names
         if names.annotated is not None and names.annotated[first] != names.annotated[second]:
             return "annotations"
         if names.lent is not None and names.lent[first] != names.lent[second]:
             return "lent"
-        return "kind" if self.entry_rank[first] != self.entry_rank[second] else "id"
+        return "kind" if self.entry_rank[first] != self.entry_rank[second] else None
 
     @cached_property
     def _names_by_concept(self) -> RaggedArray:
@@ -486,7 +496,7 @@ class Dictionary:
         if not kept[self.preferred].all():
             raise ValueError("a preferred name cannot be left out")
         preferred = (np.cumsum(kept) - 1)[self.preferred].astype(np.int32)
-        return self._with(names=self.columns.names.keep(kept), preferred=preferred)
+        return self._with(names=self.columns.names.take(np.flatnonzero(kept)), preferred=preferred)
 
     def table(self, normalize: Callable[[str], str]) -> NameTable:
         """The distinct normalised names, each with its concepts."""

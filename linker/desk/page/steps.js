@@ -49,7 +49,8 @@ export class Steps {
     const kept = { key: entry.row.key, concept_id: joined(ids) || null, accepted, predicate, settles };
     const where = { here: isHere, as_written: isShort, ...(number && { document: number }) };
     const isSplit = isHere || isShort; // the rest of the row becomes one of its own
-    const waits = isSplit || number; // for what becomes of the row, or of the text
+    const isOfPart = ids.includes(null); // so that the row may stay open
+    const waits = isSplit || isOfPart || number; // for what becomes of the row, or of the text
     const moves = goesOn && accepted;
     const place = this.page.place();
     const reviewer = await who();
@@ -71,6 +72,7 @@ export class Steps {
     await this.page.changed(answer);
     if (isSplit) await this.page.refresh();
     if (isElsewhere) hasNext = true;
+    else if (isOfPart && isSplit && (await this.goToSplit(entry, number, answer.rows))) hasNext = true;
     else if (moves && waits) hasNext = await this.page.goOn(place - 1);
     else if (hasNext && !isUndecided(this.page.row()))
       hasNext = await this.page.goOn(this.page.place()); // the decision was on that row, too
@@ -78,6 +80,15 @@ export class Steps {
     const said = answer.replaced.map(sentenceToItsReviewer).join(" and ");
     if (!said) return announce(`${words}${last}`);
     return this.announce(`${words} ${said}; this replaces it.${last} `);
+  }
+
+  /** Go on with the next part of the mentions that a decision split off; whether one is open. */
+  async goToSplit({ row }, number, rows) {
+    if (number) return false; // the text selects by the place of a mention
+    const key = `${row.key.split("@")[0]}@${row.first.document}`;
+    const isOpen = rows.some((other) => other.key === key && other.state === "open");
+    if (isOpen) await this.page.goTo(key);
+    return isOpen;
   }
 
   send(path, body) {
@@ -167,17 +178,21 @@ export class Steps {
     });
   }
 
-  /** Add files to the project. */
-  add(files, limits) {
+  /** Add files to the project; with `again` also decisions that were made before and hold no more,
+   * which a button offers where a file has some.
+   */
+  add(files, limits, again = false) {
     return this.act(async () => {
-      const notes = [];
+      const [notes, repeated] = [[], []];
+      const takeAgain = button("Take these decisions again", () => this.add(repeated, limits, true));
       for (const file of files) {
         const source = { file: file.name, content: file };
-        const summary = await sendSource(`${this.address}/sources`, source, { limits });
+        const summary = await sendSource(`${this.address}/sources`, source, { limits, again });
         if (!summary) return;
         this.page.showSummary(summary);
         notes.push(...summary.notes);
-        showNotes(notes);
+        if (summary.repeated > 0) repeated.push(file);
+        showNotes(notes, repeated.length > 0 && takeAgain);
         announce(`${file.name} was added.`);
       }
       await this.page.refresh();

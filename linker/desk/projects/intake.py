@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
+import itertools
 import json
 import sqlite3
-import threading
 import zlib
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,19 +17,19 @@ from linker.desk.projects import changes, linking
 from linker.desk.projects import store as rows
 from linker.desk.projects.queue import Remark
 from linker.desk.projects.sources import Content
-from linker.desk.projects.store import RECORD, Origin, Taken
+from linker.desk.projects.store import RECORD, Origin, Taken, Write, directly
 from linker.errors import InputError, LinkerError, shorten
 from linker.io import rows as tables
-from linker.io.files import OpenFile, as_utf8
+from linker.io.files import as_utf8
 from linker.linking.decisions import by_place, disagree, form_everywhere, place_of
 from linker.linking.linker import Linker
 from linker.records import Decision
 
 _NO = ("0", "no", "false")  # in the column of flags
 _LISTED = 3  # mentions that notes name
+_TOGETHER = 1_000  # documents whose texts are compared
 _MANY = 3  # mentions with decisions on others, which nobody corrected by hand
 _WHY_STRANGE = "this is another project's file, or another column was named"
-_STORING = threading.Lock()  # held from when it is seen what is new until it is stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +55,9 @@ class Stored:
     number: int  # of its project
     notes: Sequence[str]  # each in a sentence
     imported: int | None  # decisions that are new; None: it is no file that people reviewed
+    repeated: int = (
+        0  # decisions that were passed over, since they were stored before, and hold no more
+    )
     type: str | None = None  # of the mentions that a new project links
 
 
@@ -97,8 +99,7 @@ def reviewed_in(file: Content, session: Session) -> Reviewed | None:
 def _read(file: Content, session: Session) -> Reviewed:
     """Read decisions, as `linker review import` does, and flags and notes."""
     problems: list[InputError] = []
-    upload = OpenFile(io.BytesIO(file.content), file.name or "upload")
-    text, _ = (upload, "") if file.format == "xlsx" else as_utf8(upload, file.encoding)
+    text, _ = (file.file, "") if file.format == "xlsx" else as_utf8(file.file, file.encoding)
     is_usual = file.column.lower() == "mention" or are_mappings(file.header)
     said = exchange.read(
         text,
@@ -146,6 +147,9 @@ def create(
     session: Session,
     name: str,
     kind: str | None,
+    *,
+    again: bool = False,
+    write: Write = directly,
 ) -> Stored:
     """Make a project of a file, with what is decided in it.
 
@@ -156,6 +160,8 @@ def create(
         session: who does it.
         name: of the project.
         kind: the type of the mentions to link; empty: all; None: see `linking.type_for`.
+        again: see `exchange.add_new`.
+        write: calls what writes; see `store.create`.
 
     Raises:
         Taken: there is a project of this name.
@@ -163,13 +169,21 @@ def create(
     kind, notes = linking.type_for(file, session.linker, kind)
     with store.reading() as connection:
         file, further = _with_free_id(connection, file)
-    number = rows.create(store, name, file, kind, session.reviewer, session.origin)
-    stored = _keep(store, number, file, said, session.reviewer, [*notes, *further])
-    return replace(stored, type=kind)
+    number = rows.create(store, name, file, kind, session.reviewer, session.origin, write)
+    step = _step(file, number, session.reviewer)
+    notes = [*file.notes, *notes, *further]
+    return replace(write(_keep, store, step, said, notes, again), type=kind)
 
 
 def add(
-    store: DecisionStore, number: int, file: Content, said: Reviewed | None, reviewer: str
+    store: DecisionStore,
+    number: int,
+    file: Content,
+    said: Reviewed | None,
+    reviewer: str,
+    *,
+    again: bool = False,
+    write: Write = directly,
 ) -> Stored:
     """Add to a project what it does not have yet of a file; or what is decided in one of its own.
 
@@ -179,6 +193,8 @@ def add(
         file: what was read.
         said: see `reviewed_in`.
         reviewer: who does it.
+        again: see `exchange.add_new`.
+        write: calls what writes; see `store.create`.
 
     Raises:
         Missing: there is no such project.
@@ -190,36 +206,44 @@ def add(
         if said is not None:
             if project.kind != "documents" or linking.share(connection, project) == 1:
                 said = _on(said, *linking.mentioned(connection, number))
-            return _keep(store, number, file, said, reviewer, [])
+            step = _step(file, number, reviewer)
+            return write(_keep, store, step, said, file.notes, again)
         rows.check_kind(project, file.kind, file.name)
         rows.check_new(connection, number, file)
-        count = len(file.documents)
-        known = _texts(connection, file, number)
-        new = [d for d in file.documents if _plain(d.text) not in known.get(d.id, ())]
-        file, notes = _with_free_id(connection, replace(file, documents=tuple(new)))
-    if count and not new:
+        file = replace(file, left_out=_known_documents(connection, file, number))
+        file, notes = _with_free_id(connection, file)
+    if file.documents.count == len(file.left_out) > 0:
         raise Taken(
             f"{file.name or 'the file'}: the project has all its documents; decisions are read "
             "from tables (format tsv) and SSSOM alone"
         )
-    if len(new) < count:
-        there = f"{count - len(new):,}"
+    if file.left_out:
+        there = f"{len(file.left_out):,}"
         notes.insert(0, f"documents that the project has already, which were not added: {there}")
-    rows.add(store, number, file)
-    return _keep(store, number, file, None, reviewer, notes)
+    rows.add(store, number, file, write)
+    return Stored(number, [*file.notes, *notes], None)
+
+
+def _known_documents(connection: sqlite3.Connection, file: Content, project: int) -> frozenset[int]:
+    """The places of the documents of a file that a project has already."""
+    known = set[int]()
+    documents = enumerate(file.documents)
+    while batch := list(itertools.islice(documents, _TOGETHER)):
+        texts = _texts(connection, [document.id for _, document in batch], project)
+        known |= {place for place, d in batch if _plain(d.text) in texts.get(d.id, ())}
+    return frozenset(known)
 
 
 def _texts(
-    connection: sqlite3.Connection, file: Content, project: int | None = None
+    connection: sqlite3.Connection, ids: Sequence[str], project: int | None = None
 ) -> dict[str, set[str]]:
-    """The texts that documents with the ids of a file have, in a project or in all."""
+    """The texts that documents of some ids have, in a project or in all."""
     statement = (
         "SELECT id, record FROM documents WHERE id IN (SELECT value FROM json_each(?1)) "
         "AND (project = ?2 OR ?2 IS NULL)"
     )
     texts: dict[str, set[str]] = {}
-    ids = json.dumps([document.id for document in file.documents])
-    for identifier, record in connection.execute(statement, [ids, project]):
+    for identifier, record in connection.execute(statement, [json.dumps(ids), project]):
         text = RECORD.validate_json(record).document.text
         texts.setdefault(identifier, set()).add(_plain(text))
     return texts
@@ -237,18 +261,21 @@ def _with_free_id(connection: sqlite3.Connection, file: Content) -> tuple[Conten
     its file as its id; where another text has, or had, that id, too, it gets another one. Ids that
     stand in a file stay.
     """
-    if file.format != "txt" or not file.documents:
+    if file.format != "txt":
         return file, []
-    (text,) = file.documents
-    there = _texts(connection, file).get(text.id, set())
-    was = "SELECT 1 FROM decisions WHERE scope = ? AND id NOT IN (SELECT decision FROM withdrawals)"
-    if there == {_plain(text.text)}:
-        return file, []
-    if not there and not connection.execute(was, [text.id]).fetchone():
-        return file, []
-    text = replace(text, id=f"{text.id}-{zlib.crc32(text.text.encode()):08x}")
-    note = f"another text has, or had, its name; this one has the id {text.id!r}"
-    return replace(file, documents=(text,)), [note]
+    for text in file.new_documents:  # the only one
+        there = _texts(connection, [text.id]).get(text.id, set())
+        was = (
+            "SELECT 1 FROM decisions WHERE scope = ? "
+            "AND id NOT IN (SELECT decision FROM withdrawals)"
+        )
+        is_free = not there and not connection.execute(was, [text.id]).fetchone()
+        if there == {_plain(text.text)} or is_free:
+            break
+        free = f"{text.id}-{zlib.crc32(text.text.encode()):08x}"
+        note = f"another text has, or had, its name; this one has the id {free!r}"
+        return replace(file, id=free), [note]
+    return file, []
 
 
 def _on(said: Reviewed, forms: Container[str], documents: Container[str]) -> Reviewed:
@@ -265,28 +292,29 @@ def _on(said: Reviewed, forms: Container[str], documents: Container[str]) -> Rev
     return replace(said, decisions=decisions, remarks=remarks, foreign=[*foreign])
 
 
+def _step(file: Content, number: int, reviewer: str) -> Step:
+    """What reading a file into a project is called in its log."""
+    return Step(f"read {file.name or 'a file'}", reviewer, number)
+
+
 def _keep(
-    store: DecisionStore,
-    number: int,
-    file: Content,
-    said: Reviewed | None,
-    reviewer: str,
-    notes: Sequence[str],
+    store: DecisionStore, step: Step, said: Reviewed | None, notes: Sequence[str], again: bool
 ) -> Stored:
     """Store what is new of what people said in a file, as a step: decisions that the store never
     had, and flags and notes that the project never had, so that a file may be read again."""
-    notes = [*file.notes, *notes]
+    number = step.project or 0
     if said is None:
         return Stored(number, notes, None)
-    step = Step(f"read {file.name or 'a file'}", reviewer, number)
-    with _STORING:
-        added = exchange.add_new(store, said.decisions, step)
+    with store.transaction() as connection:
+        imported = exchange.add_new(store, connection, said.decisions, step, again=again)
+        added, repeated = imported.added, imported.repeated
         step = replace(step, id=added[0].step if added else None)
-        remarked = changes.remark_new(store, step, said.remarks)
+        remarked = changes.remark_new(connection, step, said.remarks)
     told = len(said.decisions), len({(form, kind) for form, kind, _ in said.remarks})
     foreign = ", ".join(map(shorten, said.foreign[:_LISTED]))
     sentences = {
         f"decisions read: {told[0]:,}; of them new: {len(added):,}": True,
+        exchange.repeated_text(repeated): repeated,
         f"flags and notes read: {told[1]:,}; of them new: {remarked:,}": told[1],
         "mentions that the project does not have, on which nothing was read: "
         f"{len(said.foreign):,}, such as {foreign}; {_WHY_STRANGE}": said.foreign,
@@ -294,5 +322,5 @@ def _keep(
         f"rows that are no decisions: {len(said.problems):,}; the first: "
         f"{''.join(said.problems[:1])}": said.problems,
     }
-    notes += [sentence for sentence, is_so in sentences.items() if is_so]
-    return Stored(number, notes, len(added))
+    further = [sentence for sentence, is_so in sentences.items() if is_so]
+    return Stored(number, [*notes, *further], len(added), repeated)
