@@ -239,12 +239,13 @@ def answered(log: Sequence[Entry]) -> dict[str, list[str | None]]:
 
 def stored(path: Path) -> list[Entry]:
     """The decisions in a file, in order."""
+    entries = []
     with DecisionsFile(path, read_only=True) as file:
-        return [
-            Entry(form_everywhere(past.decision.mention), past.decision.concept_id, past.decision.accepted,
-                  past.state == "withdrawn")
-            for past in file.history()
-        ]  # fmt: skip
+        for past in file.history():
+            form, ids = form_everywhere(past.decision.mention), past.decision.concept_id
+            is_withdrawn = past.state == "withdrawn"
+            entries.append(Entry(form, ids, past.decision.accepted, is_withdrawn))
+    return entries
 
 
 def project(server: Server, rows: Sequence[str]) -> list[dict[str, Any]]:
