@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -45,8 +46,18 @@ MOST = 1_000_000  # the largest number that an option takes for candidates or me
 # ----------------------------------------------------------------------------------- declarations
 
 
+# metavars of what shells complete as paths
+_PATHS = ("PATH", "FILE", "DIR", "INPUT", "MENTIONS", "NAMES", "LENDER", "OLD", "NEW")
+
+
+def _type_of(metavar: str | None) -> click.Path | None:
+    """The type of what stands for a path; whether it can be read, its reader says."""
+    return click.Path(readable=False) if (metavar or "").strip("[].") in _PATHS else None
+
+
 def argument(metavar: str, **attributes: Any) -> Any:
     """An argument of the command line; the attributes are click's."""
+    attributes = {"type": _type_of(metavar), **attributes}
     return lambda name: click.Argument([name], metavar=metavar, **attributes)
 
 
@@ -63,7 +74,11 @@ def option(text: str, metavar: str | None = None, *, flags: str = "", **attribut
         [*(flags.split() or ["--" + name.replace("_", "-")]), name],
         help=text,
         metavar=metavar,
-        **{"show_default": bool(attributes.get("default")), **attributes},
+        **{
+            "show_default": bool(attributes.get("default")),
+            "type": _type_of(metavar),
+            **attributes,
+        },
     )
 
 
@@ -196,6 +211,18 @@ def is_given(name: str) -> bool:
     """Whether an option stands on the command line."""
     source = click.get_current_context().get_parameter_source(name)
     return source is click.core.ParameterSource.COMMANDLINE
+
+
+def print_for_people(options: SimpleNamespace) -> None:
+    """Let a command whose output is a terminal print an aligned table, within the width of that.
+
+    Where a format was named, that one stays; and tsv, where it is to have columns that only it has.
+    """
+    options.width = shutil.get_terminal_size().columns
+    is_terminal = options.output == "-" and sys.stdout.isatty()
+    is_plain = not (is_given("form") or options.also or options.coverage)
+    if is_terminal and is_plain:
+        options.form = "text"
 
 
 # --------------------------------------------------------------------------------- shared options
