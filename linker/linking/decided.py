@@ -278,10 +278,18 @@ def _reduced(part: Part, ids: frozenset[str], needed: float) -> Part:
         return part
     is_answered = kept[:1] == candidates[:1]  # whether the model's own answer stands
     if is_answered or (kept and (kept[0].confidence or 0.0) >= needed):
-        return replace(part, candidates=kept)
+        return _with_answer_in_set(replace(part, candidates=kept))
     first = candidates[0]
     rejected = replace(first, source=DECISION, confidence=None if first.confidence is None else 0.0)
-    return replace(part, candidates=kept, nil=True, rejected=rejected)
+    return _with_answer_in_set(replace(part, candidates=kept, nil=True, rejected=rejected))
+
+
+def _with_answer_in_set(part: Part) -> Part:
+    """The part whose set, if it has one, holds the answer that is given, or none."""
+    given = part.best.concept_id if part.best else None
+    if not part.answers or given in part.answers:
+        return part
+    return replace(part, answers=(given, *part.answers) if given else (*part.answers, None))
 
 
 def _read_in_parts(prediction: Prediction, count: int) -> tuple[ReadingKind, tuple[Part, ...]]:
