@@ -397,29 +397,28 @@ def ruled(places: Iterable[Sequence[Decision]]) -> Ruling:
         places: those in force at each place that counts for it, the nearest first; see
             `Decided.ruling`.
     """
-    rejections: list[Decision] = []
     parts: Parts = ()
     by: list[Decision] = []
     for of_place in places:
         decisions = standing(of_place)
         if disagree(decisions):
-            if not (by or rejections):
+            if not by:
                 return Ruling(by=tuple(decisions), is_disputed=True)
             continue
         accepting = [d for d in decisions if d.accepted]  # those of one place agree
         before = parts
-        counting = [d for d in rejections if not is_outlived(d, accepting)]
-        parts = _completed(before, accepting, _ids_of(counting))
+        rejections = [d for d in by if not (d.accepted or is_outlived(d, accepting))]
+        parts = _completed(before, accepting, _ids_of(rejections))
         decided_before = {n for n, part in enumerate(before) if part is not None}
         still_open = {n for n, part in enumerate(parts) if part is None}
         if len(decided_before | still_open) < len(parts):
             used = [opened(d, decided_before | still_open) for d in accepting]
             by += filter(None, used)
         taken = set(filter(None, parts))
-        rejections += [d for d in decisions if not d.accepted]
-        rejections = [d for d in rejections if taken.isdisjoint(concepts_of(d))]
-    by += rejections
-    return Ruling(parts, frozenset(_ids_of(rejections)), tuple(sorted(by, key=number_of)))
+        by += [d for d in decisions if not d.accepted]
+        by = [d for d in by if d.accepted or taken.isdisjoint(concepts_of(d))]
+    rejected = _ids_of(d for d in by if not d.accepted)
+    return Ruling(parts, frozenset(rejected), tuple(sorted(by, key=number_of)))
 
 
 def _ids_of(decisions: Iterable[Decision]) -> set[str]:
