@@ -51,7 +51,8 @@ function rowOf({ id, mention, scope, reviewer, accepted, predicate, ...change },
   const old = [!accepted && "not ", conceptsOf(change.before, "no concept"), markOf(predicate)];
   const now = conceptsOf(change.now, "nothing");
   const title = [make("strong", make("bdi", mention)), make("span.note", by)];
-  return make("li", title, change.acceptable && take, make("div", old, " → ", now));
+  const attributes = { "data-key": id, tabindex: "-1" };
+  return make("li", attributes, title, change.acceptable && take, make("div", old, " → ", now));
 }
 
 function conceptsOf(concepts, none) {

@@ -128,9 +128,12 @@ export class Steps {
     });
   }
 
-  /** Accept what a new release changes, after a question where there is one. */
-  acceptChanges(wanted, question) {
+  /** Accept what a new release changes, after a question where there is one; `choose` gives what is
+   * accepted when its turn comes, null for nothing. */
+  acceptChanges(choose, question) {
     return this.act(async () => {
+      const wanted = choose();
+      if (!wanted) return announce("This one has no Accept: decide it anew in the queue.");
       if (question) byId("bulk-words").textContent = question;
       if (question && !(await ask("bulk"))) return announce("Nothing was accepted.");
       const reviewer = await who();
