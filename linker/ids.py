@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from linker.records import Gold, GoldGroup
@@ -24,6 +25,7 @@ class KnownVocabulary(NamedTuple):
     prefix: str  # of its ids
     title: str = ""
     spellings: Sequence[str] = ()  # prefixes, in any case, that are replaced where ids are read
+    series: Mapping[str, str] = MappingProxyType({})  # such prefixes, of ids that begin like this
     aliases: Sequence[str] = ()  # other prefixes for it, which users see as files have them
     system: str = ""  # of FHIR: HL7 Terminology (THO), or the ontology itself, names it so
     addresses: Sequence[str] = ()  # others that name it
@@ -47,7 +49,15 @@ NO_CONCEPT = frozenset(
     {"", "-", "-1", "none", "null", "cui-less", "cuiless"}
 )  # how files write that there is none, in lower case
 
-_PREFIXES = {text.lower(): known.prefix for known in VOCABULARIES for text in known.spellings}
+_PREFIXES: dict[str, str] = {}  # how each prefix is written, by its small letters
+_SERIES: dict[str, str] = {}  # likewise, how ids of a series begin
+for _known in VOCABULARIES:
+    for _name in (_known.prefix, *_known.aliases):
+        _PREFIXES[_name.lower()] = _name
+    for _name in _known.spellings:
+        _PREFIXES[_name.lower()] = _known.prefix
+    for _name, _start in _known.series.items():
+        _SERIES[_name.lower()] = f"{_known.prefix}:{_start}"
 _REPEATED = re.compile(r"\A(?:(?:[dD][oO]|DOID):\s*)+(?!\s)(?=[^:]*:)")  # "DO:" of "DO:DOID:1"
 _BARE = (  # order matters: MeSH supplements have 6 or 9 digits behind the C, UMLS concepts 7
     (re.compile(r"D\d{6}(\d{3})?"), "MESH"),
@@ -57,6 +67,16 @@ _BARE = (  # order matters: MeSH supplements have 6 or 9 digits behind the C, UM
     (re.compile(r"PS\d{6}"), "OMIM"),
 )
 _UNDERSCORED = re.compile(r"(?:([A-Za-z]\w*)_)?(\d+)")
+_WITH_UNDERSCORE = re.compile(r"([A-Za-z][\w.-]*)_([A-Za-z]*\d[\w.]*)", re.ASCII)
+_WITH_PREFIX = re.compile(r"([A-Za-z][\w.-]*?)[:_](?=[A-Za-z]*\d)", re.ASCII)
+IRI = re.compile(r"<?https?://(.+?)[/#]([^/#]+?)>?")  # its namespace, and the part behind it
+# namespaces in which the prefix is a part of the local name, as in obo/DOID_4
+_UNDERSCORED_SPACES = frozenset(
+    ("purl.obolibrary.org/obo", "www.orpha.net/ORDO", "www.ebi.ac.uk/efo")
+)
+# of registries, where the prefix is in the local name, or the last part of the namespace
+_REGISTRIES = frozenset(("identifiers.org", "bioregistry.io"))
+_BELOW_REGISTRIES = ("identifiers.org/", "bioregistry.io/", "purl.bioontology.org/ontology/")
 _BARS, _COMMAS, _PLUSES = (  # between ids; an escaped sign is matched with its backslash
     re.compile(rf"(?s)\\.|{sign}") for sign in (r"\|", "[,;]", r"(?!\A)\+(?=\s*[^+\s])")
 )
@@ -76,12 +96,91 @@ def not_known(text: str) -> None:
 def normalized(text: str) -> str:
     """Write the prefix of an identifier in one way; an id without a prefix is kept as it is.
 
+    So is an IRI, unless it is known which vocabulary has it.
+
     >>> normalized("MeSH: D001260"), normalized("DO:DOID:1"), normalized("D001260")
     ('MESH:D001260', 'DOID:1', 'D001260')
+    >>> normalized("MONDO_0001"), normalized("http://purl.obolibrary.org/obo/MONDO_0001")
+    ('MONDO:0001', 'MONDO:0001')
+    >>> normalized("OMIMPS:208900")
+    'OMIM:PS208900'
     """
     text = _REPEATED.sub("", text.strip()).strip()
+    if iri := IRI.fullmatch(text):
+        return _of_iri(text, iri[1], iri[2])
+    text = with_colon(text, _PREFIXES)
     prefix, colon, local = text.partition(":")
-    return f"{_PREFIXES.get(prefix.lower(), prefix)}:{local.strip()}" if colon else text
+    if not colon:
+        return text
+    local = local.strip()
+    if start := _SERIES.get(prefix.lower()):
+        return start + local.removeprefix(start.partition(":")[2])
+    if not (spelled := _PREFIXES.get(prefix.lower())):
+        return f"{prefix}:{local}"
+    again = _WITH_PREFIX.match(local)  # Orphanet:Orphanet_558, DOID:DOID:4
+    if again and of_prefix(again[1]).prefix == of_prefix(spelled).prefix:
+        local = local[again.end() :]
+    return f"{spelled}:{local}"
+
+
+def with_colon(text: str, prefixes: Container[str]) -> str:
+    """Write a colon for the underscore of an id such as MONDO_0001.
+
+    Args:
+        text: the id.
+        prefixes: in small letters; ids with others are kept as they are.
+    """
+    match = _WITH_UNDERSCORE.fullmatch(text)
+    return f"{match[1]}:{match[2]}" if match and match[1].lower() in prefixes else text
+
+
+def prefixes_of(ids: Iterable[str]) -> dict[str, str]:
+    """The prefix that ids have for each vocabulary, by its own prefix in small letters.
+
+    It is the first one of ids that are no IRIs.
+    """
+    of_curies, of_iris = dict[str, str](), dict[str, str]()
+    seen: set[str] = set()
+    for identifier in ids:
+        as_written = namespace(identifier)
+        if as_written in seen:
+            continue
+        is_iri = IRI.fullmatch(identifier)
+        if as_written and not is_iri:
+            seen.add(as_written)
+        if prefix := namespace(normalized(identifier)):
+            prefixes = of_iris if is_iri else of_curies
+            prefixes.setdefault(of_prefix(prefix).prefix.lower(), prefix)
+    return of_iris | of_curies
+
+
+def respelled(text: str, prefixes: Mapping[str, str]) -> str:
+    """Write an id with the prefix that other ids have for its vocabulary, and with a colon.
+
+    >>> respelled("orpha:558", {"orphanet": "Orphanet"}), respelled("XY_1", {"xy": "XY"})
+    ('Orphanet:558', 'XY:1')
+
+    Args:
+        text: the id.
+        prefixes: see `prefixes_of`.
+    """
+    identifier = normalized(with_colon(text.strip(), prefixes))
+    prefix, colon, local = identifier.partition(":")
+    prefix = prefixes.get(of_prefix(prefix).prefix.lower(), prefix)
+    return f"{prefix}:{local}" if colon else identifier
+
+
+def _of_iri(iri: str, namespace: str, local: str) -> str:
+    """The id that an IRI stands for; the IRI where nobody knows."""
+    if namespace in _REGISTRIES:
+        return normalized(local)
+    if namespace in _UNDERSCORED_SPACES and "_" in local:
+        prefix, _, local = local.rpartition("_")
+    elif namespace.startswith(_BELOW_REGISTRIES):
+        prefix = namespace.rpartition("/")[2]
+    else:
+        prefix = of_address(namespace).prefix
+    return normalized(f"{prefix}:{local}") if prefix else iri
 
 
 @lru_cache(maxsize=1 << 16)

@@ -88,9 +88,10 @@ def _take(
     session = Session(linker, origin, options.reviewer)
     said = intake.reviewed_in(read, session)
     if number := _number(file, name):
-        stored = intake.add(file, number, read, said, options.reviewer)
+        stored = intake.add(file, number, read, said, options.reviewer, again=options.again)
     else:
-        stored = intake.create(file, read, said, session, name, options.mention_type)
+        kind = options.mention_type
+        stored = intake.create(file, read, said, session, name, kind, again=options.again)
         what = f" of type {stored.type}" if stored.type else ""
         common.say(f"project {stored.number}: {name}; its mentions{what} are linked")
     for note in stored.notes:

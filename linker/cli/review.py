@@ -61,6 +61,7 @@ _PROJECT = o.option("Name or number of a project.", "NAME")
     encoding=o.ENCODING,
     device=o.DEVICE,
     on_error=o.ON_ERROR,
+    again=o.flag("Take also what was decided before, and holds no more."),
 )
 def import_(options: SimpleNamespace) -> None:
     """Store the decisions of FILEs, or make a project of FILEs, whose mentions are linked.
@@ -70,7 +71,10 @@ def import_(options: SimpleNamespace) -> None:
     wrong), scope (the only document in which it holds), predicate (broad, narrow or related),
     reviewer, time and settles; from tables with a row for each mention that linker wrote, where a
     person set the state to accepted, rejected or "no concept"; and from mappings (SSSOM) that a
-    person curated. What is there already is passed over.
+    person curated.
+
+    What was ever stored is passed over, also if it was replaced or withdrawn since; --again takes
+    what holds no more, of rows without a time. So a FILE may be imported again.
 
     With --project a FILE is a table, a list of names, a text, documents (PubTator, BioC, JSON
     lines), or a folder of texts; of what linker wrote and a person reviewed, the decisions are
@@ -99,9 +103,13 @@ def _take(path: str, options: SimpleNamespace) -> None:
     )
     with projects.opened(options) as store:
         before = store.list()
-        added = exchange.add_new(store, rows)
+        with store.transaction() as connection:
+            imported = exchange.add_new(store, connection, rows, again=options.again)
+    added = imported.added
     there = f", {len(rows) - len(added):,} were there already" if len(added) < len(rows) else ""
     common.say(f"{common.were(len(added), 'decision')} taken{there}")
+    if imported.repeated:
+        common.say(f"{exchange.repeated_text(imported.repeated)}; --again takes them")
     if contrary := replaced(before, added):
         common.say(f"{len(contrary):,} earlier ones of the same reviewers say the contrary")
 
@@ -192,7 +200,8 @@ def update(options: SimpleNamespace) -> None:
 
     Nothing is changed without --accept, which takes moved, "exact now", or numbers of the column
     `decision`. One that is named by its number counts as looked at; a whole kind is accepted in
-    bulk, which exports say, but for decisions of one document and where reviewers disagree.
+    bulk, which exports say, but for those of which `one_by_one` says why they need a look: short
+    forms, names of several concepts, decisions of one document, and where reviewers disagree.
     """
     dictionary = o.read_dictionary([options.dictionary], options)
     before = o.read_dictionary([options.model], options)
@@ -212,25 +221,25 @@ def update(options: SimpleNamespace) -> None:
             updating.accepted(change, dictionary, options.reviewer, bulk=bulk)
             for change, bulk in wanted
         ]
-        if new:
-            store.add(new)
+        taken = updating.take(store, new) if new else []
     counts = updating.counted(every, found)
     shown = (f"{counts[kind]:,} {kind}" for kind in ("current", *updating.KINDS) if counts[kind])
     common.say(f"decisions: {', '.join(shown) or 'none'}")
-    if new:
-        common.say(f"{common.were(len(new), 'decision')} taken")
+    if alone := sum(bool(change.one_by_one) for change in found):
+        common.say(f"to be accepted one by one, by number: {alone:,}; see the column one_by_one")
+    if taken:
+        common.say(f"{common.were(len(taken), 'decision')} taken")
 
 
 def _write_changes(found: Sequence[updating.Change], file: TextIO) -> None:
     """Write the decisions that a release changes."""
     write_row = row_writer(file)
-    write_row(
-        ("kind", "decision", "mention", "concept_id", "predicate", "scope", "reviewer", "now")
-    )
+    about = ("mention", "concept_id", "predicate", "scope", "reviewer")
+    write_row(("kind", "decision", *about, "now", "one_by_one"))
     for change in found:
         d = change.decision
-        about = d.mention, d.concept_id or "-1", d.predicate, d.scope, d.reviewer
-        write_row((change.kind, str(d.id), *about, "|".join(change.now)))
+        said = d.mention, d.concept_id or "-1", d.predicate, d.scope, d.reviewer
+        write_row((change.kind, str(d.id), *said, "|".join(change.now), change.one_by_one))
 
 
 @o.command(

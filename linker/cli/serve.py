@@ -35,14 +35,19 @@ class _Json(logging.Formatter):
         return json.dumps(line)
 
 
+_PORT = click.IntRange(0, 65535)
+_CORS = o.several("Allow this CORS origin, e.g. https://example.org; repeatable.", "ORIGIN")
+_OPEN = "may {} without a key; let a proxy ask for one"  # what users of other computers may
+
+
 @o.command(
     model=o.MODEL,
     host=o.option("Address to listen on; 0.0.0.0: all.", default="127.0.0.1"),
-    port=o.option("0: any free.", default=8080, type=click.IntRange(0, 65535)),
+    port=o.option("0: any free.", default=8080, type=_PORT),
     decisions=o.option("Of decisions and projects; none: keep none. [beside the model]", "FILE"),
     before=o.option("The model people decided with before.", "DIR", type=click.Path(exists=True)),
     api_key_file=o.option("Require an API key; FILE has one on each line.", "FILE"),
-    cors=o.several("Allow this CORS origin, e.g. https://example.org; repeatable.", "ORIGIN"),
+    cors=_CORS,
     root_path=o.option(
         "Path that a proxy puts before the service, and takes away, e.g. /linker.",
         "PATH",
@@ -77,7 +82,8 @@ def serve(options: SimpleNamespace) -> None:
         raise click.UsageError(f"--set: {error}") from None
     keys = read_keys(options.api_key_file) if options.api_key_file else ()
     names = own_names(host)
-    _check_free(host, port, bool(keys))
+    risk = _OPEN.format("ask" if options.decisions == "none" else "ask and decide")
+    _listening(host, port, "" if keys else f"{risk}, or give --api-key-file").close()
     decisions = None
     if options.decisions != "none":
         decisions = options.decisions or common.decisions_file(options.model)
@@ -88,10 +94,9 @@ def serve(options: SimpleNamespace) -> None:
             *(options.device, options.before, options.root_path),
         )
     )
-    address = f"[{host}]" if ":" in host else host
 
     def announce(chosen: int) -> None:
-        say(f"serving at http://{address}:{chosen}/")
+        say(f"serving at {_address(host, chosen)}/")
 
     serving.serve(service, host, port, announce, [label_studio])
 
@@ -103,7 +108,11 @@ serve.context_settings["auto_envvar_prefix"] = "LINKER_SERVE"
     model=o.MODEL,
     decisions=o.DECISIONS,
     host=o.option("With --port: address to listen on.", default="127.0.0.1"),
-    port=o.option("Serve at http://HOST:PORT/mcp, not on standard input and output.", type=int),
+    port=o.option(
+        "Serve at http://HOST:PORT/mcp, not on standard input and output; 0: any free.",
+        type=_PORT,
+    ),
+    cors=_CORS,
 )
 def mcp(options: SimpleNamespace) -> None:
     """Offer tools to an assistant.
@@ -112,38 +121,46 @@ def mcp(options: SimpleNamespace) -> None:
     command: linker mcp --model DIR. Its tools link mentions, find them in texts, look concepts up
     and check labels.
     """
-    from linker.integrations.mcp import server
+    from linker.integrations import mcp as assistants
 
-    host, port = options.host, options.port
-    if port is not None:
-        _check_free(host, port)
-    linker = Linker.load(options.model)
-    tools = server(linker, Decided.of_file(options.decisions, linker))
-    if port is None:
-        tools.run("stdio")
+    if options.port is None:
+        assistants.server(*_linking(options)).run("stdio")
         return
-    common.say(f"serving at http://{host}:{port}/mcp")
-    tools.run("streamable-http", host=host, port=port, stateless_http=True)
+    host, names = options.host, own_names(options.host)
+    with _listening(host, options.port, _OPEN.format("ask")) as place:
+        tools = assistants.server(*_linking(options))
+        common.say(f"serving at {_address(host, place.getsockname()[1])}/mcp")
+        assistants.serve(tools, place, names, options.cors)
 
 
-def _check_free(host: str, port: int, is_guarded: bool = False) -> None:
-    """Check, before the model is loaded, that the port can be listened on; warn of who reaches it.
+def _linking(options: SimpleNamespace) -> tuple[Linker, Decided | None]:
+    """The model of a command's options, and the decisions that win over it."""
+    linker = Linker.load(options.model)
+    return linker, Decided.of_file(options.decisions, linker)
+
+
+def _address(host: str, port: int) -> str:
+    """The address to type into a browser."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _listening(host: str, port: int, risk: str) -> socket.socket:
+    """Listen, before the model is loaded; warn of who reaches it.
 
     Args:
-        is_guarded: whether those who reach it need a key.
+        host, port: where.
+        risk: what users of other computers may do; empty: nothing that they should not.
 
     Raises:
         LinkerError: something else listens, or this user may not.
     """
-    if not is_guarded and not is_loopback(host):
+    if risk and not is_loopback(host):
         logging.getLogger("linker").warning(
-            "--host %s is reached from other computers, whose users may ask and decide without a "
-            "key; let a proxy ask for one, or give linker serve --api-key-file",
-            host,
+            "--host %s is reached from other computers, whose users %s", host, risk
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        socket.create_server((host, port), family=family).close()
+        return socket.create_server((host, port), family=family)
     except OSError as error:
         raise LinkerError(
             f"port {port} of {host} cannot be listened on: {error.strerror}; "

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tqdm import tqdm
-
 from linker.cli import common
 from linker.cli import options as o
+from linker.cli.progress import Progress
 from linker.encoders.words import WordVectors
 from linker.errors import UsageError
 from linker.evaluation import protocols, report
@@ -75,8 +73,8 @@ def train(options: SimpleNamespace) -> None:
         options.resume,
         on_event=reporter,
         on_activity=reporter.on_activity,
-        on_trained=partial(_report, dev=held_out),
-        say=common.say,
+        on_trained=partial(_report, dev=held_out, say=reporter.say),
+        say=reporter.say,
     )
     try:
         linker = pipeline.run(plan, dictionary, examples, held_out, run)
@@ -119,20 +117,20 @@ def _plan(options: SimpleNamespace) -> TrainingPlan:
     return dataclasses.replace(made, refit=options.refit)
 
 
-def _report(linker: Linker, dev: list[Document | Mention]) -> None:
-    """Print the accuracy on development mentions, where there are any."""
+def _report(linker: Linker, dev: list[Document | Mention], say: Callable[[str], None]) -> None:
+    """Say the accuracy on development mentions, where there are any."""
     if dev:
         outcomes = list(protocols.strict(linker, dev, 20))
         kept = f", with the weights of epoch {linker.best_epoch}" if linker.best_epoch else ""
         table = report.table(report.summary(outcomes, (1, 5, 10, 20), linker))
-        common.say(f"development mentions, protocol strict{kept}:\n{table}")
+        say(f"development mentions, protocol strict{kept}:\n{table}")
 
 
 class TrainingReporter:
-    """Reports each epoch once, and how far long work is: by a bar, or a line of it each minute."""
+    """Reports each epoch once, sentences, and how far long work is."""
 
     def __init__(self) -> None:
-        self._bar: Any = None
+        self._progress = Progress()
         self._epochs: set[tuple[str, int]] = set()  # those that were reported
 
     def __call__(self, record: Mapping[str, Any]) -> None:
@@ -140,31 +138,18 @@ class TrainingReporter:
         epoch = record["phase"], record["epoch"]
         if epoch not in self._epochs:
             self._epochs.add(epoch)
-            self.close()
             numbers = [f"{n.replace('_', ' ')} {v:.4f}" for n, v in [*record.items()][2:]]
-            common.say(f"{epoch[0]}, epoch {epoch[1]}: {', '.join(numbers)}")
+            self.say(f"{epoch[0]}, epoch {epoch[1]}: {', '.join(numbers)}")
 
-    def on_activity(self, part: Activity) -> None:
-        """Report how far a part is."""
-        share = round(100 * (part.share or 0))
-        if self._bar is None or self._bar.desc != part.what:
-            self.close()
-            pause = 0.1 if sys.stderr.isatty() else 60  # seconds
-            self._bar = tqdm(
-                desc=part.what,
-                total=None if part.share is None else 100,
-                delay=pause,
-                mininterval=pause,
-                miniters=0,
-                leave=False,
-                disable=common.is_quiet(),
-                file=sys.stderr,
-            )
-        self._bar.set_postfix_str(part.at, refresh=False)
-        self._bar.update(share - self._bar.n)
+    def say(self, sentence: str) -> None:
+        """Report a sentence, in the place of the bar."""
+        self._progress.close()
+        common.say(sentence)
+
+    def on_activity(self, activity: Activity) -> None:
+        """Report how far an activity is."""
+        self._progress.show(activity)
 
     def close(self) -> None:
         """Remove the bar."""
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
+        self._progress.close()

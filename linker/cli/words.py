@@ -8,7 +8,7 @@ import click
 
 from linker.cli import common
 from linker.cli import options as o
-from linker.cli.train import TrainingReporter
+from linker.cli.progress import Progress
 from linker.encoders.words import (
     FREQUENT,
     WordVectors,
@@ -57,7 +57,6 @@ def train(options: SimpleNamespace) -> None:
         )
     persistence.check_replaceable(options.output)
     dictionary = o.read_dictionary(dicts, options) if dicts else None
-    reporter = TrainingReporter()
     sentences = list(read_texts(options.texts, options.on_error))
     if dictionary is not None:
         names = dictionary_names(dictionary)
@@ -65,8 +64,12 @@ def train(options: SimpleNamespace) -> None:
             sentences = list(marked(sentences, names))
         sentences += map(tokens, names)
     common.say(f"training word vectors on {len(sentences):,} lines")
-    _save(train_words(sentences, chosen, reporter.on_activity), options.output)
-    reporter.close()
+    progress = Progress()
+    try:
+        vectors = train_words(sentences, chosen, progress.show)
+    finally:
+        progress.close()
+    _save(vectors, options.output)
 
 
 @o.command(

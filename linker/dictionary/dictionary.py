@@ -26,7 +26,7 @@ from linker.dictionary.hierarchy import Hierarchy, borrowed_parents
 from linker.dictionary.lending import ALTERNATIVE_ID, XREF, Lending, key, vocabulary
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
-from linker.ids import curie, namespace, normalized
+from linker.ids import curie, namespace, normalized, prefixes_of, respelled
 from linker.io import dictionaries, files, persistence
 from linker.io.mesh import Part
 from linker.io.outputs import ObjectSource
@@ -173,13 +173,22 @@ class Dictionary:
     def identify(self, text: str) -> str | None:
         """The id that a text stands for, which may be an old one; None for an unknown one.
 
-        An id is looked up as it is written. Only where that is no id of the dictionary, a bare id
-        stands for the one with the prefix that its form suggests, as "D001260" for "MESH:D001260".
+        An id is looked up as it is written, then as `linker.ids.normalized` writes it. Only where
+        that is no id of the dictionary, a bare id stands for the one with the prefix that its form
+        suggests, as "D001260" for "MESH:D001260"; then prefixes of one vocabulary are equal, as
+        "ORPHA:558" and "Orphanet:558" are.
         """
-        for spell in (normalized, curie):
+        for spell in (str.strip, normalized, curie, self._respelled):
             if (identifier := spell(text)) in self._row or identifier in self.old_ids:
                 return identifier
         return None
+
+    def _respelled(self, text: str) -> str:
+        return respelled(text, self._prefixes)
+
+    @cached_property
+    def _prefixes(self) -> dict[str, str]:
+        return prefixes_of(self.ids)
 
     def rows(self, identifier: str) -> tuple[int, ...]:
         """The rows of the concepts that an id stands for (see `identify`); none for an unknown one.

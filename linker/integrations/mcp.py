@@ -8,11 +8,13 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import socket
 from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from linker.desk.service import origins
 from linker.dictionary import lookup
 from linker.errors import LinkerError, needing
 from linker.evaluation.pairs import PairChecker
@@ -24,9 +26,15 @@ from linker.records import Document, Part, Passage, Prediction
 from linker.version import VERSION
 
 with needing("the Model Context Protocol", "mcp"):
+    import uvicorn
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.server.transport_security import TransportSecuritySettings
     from mcp_types import ToolAnnotations
+    from starlette.datastructures import Headers
+    from starlette.middleware.cors import CORSMiddleware
+    from starlette.responses import JSONResponse
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 _MENTIONS, _TEXT, _FOUND = 1_000, 100_000, 50  # the most of a call, and of what it returns
 _INSTRUCTIONS = """Maps names of diseases and other concepts to identifiers of a dictionary
@@ -76,6 +84,61 @@ def server(linker: Linker, decisions: Decided | None = None) -> MCPServer[Any]:
         reading = ToolAnnotations(read_only_hint=True)
         mcp.add_tool(_refusing(tool), description=inspect.getdoc(tool), annotations=reading)
     return mcp
+
+
+def serve(
+    tools: MCPServer[Any], listening: socket.socket, names: frozenset[str], sites: tuple[str, ...]
+) -> None:
+    """Serve tools over HTTP until the process is told to stop.
+
+    Args:
+        tools: what `server` made.
+        listening: the socket that takes the connections.
+        names, sites: as in `application`.
+    """
+    config = uvicorn.Config(application(tools, names, sites), log_level="warning")
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def application(
+    tools: MCPServer[Any], names: frozenset[str], sites: tuple[str, ...] = ()
+) -> ASGIApp:
+    """The tools at /mcp, as an ASGI application that pages of other sites cannot use.
+
+    Args:
+        tools: what `server` made.
+        names: by which it may be called, beside addresses.
+        sites: origins whose pages may use it.
+    """
+    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # but by _Gate
+    app = tools.streamable_http_app(stateless_http=True, transport_security=unchecked)
+    methods = ["GET", "POST", "DELETE"]
+    cors = CORSMiddleware(app, allow_origins=sites, allow_methods=methods, allow_headers=["*"])
+    return _Gate(cors, names, sites)
+
+
+class _Gate:
+    """ASGI middleware that refuses requests of pages of other sites, as `linker serve` does."""
+
+    def __init__(self, app: ASGIApp, names: frozenset[str], sites: tuple[str, ...]) -> None:
+        self._app, self._names, self._sites = app, names, sites
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._refusal(Headers(scope=scope)) if scope["type"] == "http" else ""
+        if refusal:
+            await JSONResponse({"error": refusal}, 403)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> str:
+        """Why a request is refused; empty: it is not."""
+        host, origin = headers.get("host", ""), headers.get("origin")
+        name = origins.host_name(host)
+        if name is None or not origins.is_named(name, self._names, self._sites):
+            return "this Host is not allowed; use an address, or start linker mcp with --cors"
+        if not origins.is_ours(origin, host, self._sites):
+            return "this origin is not allowed; start linker mcp with --cors ORIGIN"
+        return ""
 
 
 class _Tools:

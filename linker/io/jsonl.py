@@ -46,7 +46,8 @@ def read(
     Keys of a mention: `mention`; `gold`, `id`, `ids` or `concept_id` (a string such as `A|B`, or a
     list with a string for each part; absent or null: not annotated); `document_id`; `spans`
     ([[start, end], ...]); `type`; `under`, `not_under`, `types` and `namespaces` (a text or a list
-    of texts: the `Selection` that the mention is linked within). An object without `mention` is a
+    of texts: the `Selection` that the mention is linked within). Where `mention` is null or blank,
+    the mention is empty and not annotated, and keeps its row. An object without `mention` is a
     document, with `title`, `abstract` and `text`, of which one is enough; its id is in
     `document_id`, `id` or `pmid`, else it is the number of its line. Other keys are ignored.
 
@@ -63,15 +64,16 @@ def read(
     return parse_each(path, lines, parse, on_error, expected=_EXPECTED)
 
 
-def from_record(record: Any, identify: Identify = not_known) -> Mention:
+def from_record(record: Any, identify: Identify = not_known, column: str = "mention") -> Mention:
     """Make a mention of an object with the keys that `read` describes.
 
     Args:
         record: the object.
         identify: see `linker.ids.split_ids`.
+        column: what users call the key `mention`, for messages.
 
     Raises:
-        RecordError: the mention is empty or too long.
+        RecordError: the mention is too long.
         ValueError: a value is not of its type; the text says which one.
     """
     if not isinstance(record, dict):
@@ -80,22 +82,21 @@ def from_record(record: Any, identify: Identify = not_known) -> Mention:
         raise ValueError(
             f"schema {record['schema']!r} is not known; this version reads schema {SCHEMA}"
         )
-    text, kind, document = record.get("mention"), record.get("type"), record.get("document_id")
-    if not isinstance(text, str):
-        raise ValueError("the object has no text under 'mention'")
+    if "mention" not in record:
+        raise ValueError("the object has no 'mention'")
+    text, kind, document = record["mention"], record.get("type"), record.get("document_id")
+    if not isinstance(text, str | None):
+        raise ValueError(f"{column!r} is not a text")
     if not isinstance(kind, str | None) or not isinstance(document, str | int | None):
         raise ValueError("'type' and 'document_id' must be texts")
     spans = parse_spans(record.get("spans"))
     if any(not 0 <= start < end for start, end in spans):
         raise ValueError("a span does not end behind its start")
-    return Mention(
-        check_mention(text),
-        spans,
-        _gold(record, identify),
-        kind or "",
-        None if document is None else str(document),
-        within=parse_selection(record),
-    )
+    owner = None if document is None else str(document)
+    gold, within = _gold(record, identify), parse_selection(record)
+    if not (text := check_mention(text or "")):
+        return Mention("", type=kind or "", document_id=owner)
+    return Mention(text, spans, gold, kind or "", owner, within=within)
 
 
 def _document(record: Mapping[str, Any], number: int) -> Document:
@@ -132,7 +133,7 @@ def read_parquet(
     identify: Identify = not_known,
     column: str | None = None,
 ) -> Iterator[Mention]:
-    """Yield the mention of each row.
+    """Yield the mention of each row; a null or a blank text is an empty one.
 
     The columns `document_id`, `type`, `gold`, `spans`, `under`, `not_under`, `types` and
     `namespaces` are read where they are, and mean what the keys of a JSON line mean. Spans that
@@ -154,7 +155,9 @@ def read_parquet(
             return
         is_whole = not file.seekable()
         source = arrow.BufferReader(file.read()) if is_whole else arrow.PythonFile(file, "r")
-        table = parquet.ParquetFile(source)
+        # buffered ahead, a thread of Arrow may still hold what it read of a Python file when the
+        # interpreter ends, and aborts the process
+        table = parquet.ParquetFile(source, pre_buffer=False)
         schema = table.schema_arrow
         column = column or next((n for n in _NAMES if n in schema.names), _NAMES[0])
         if schema.get_field_index(column) < 0:  # none, or more than one
@@ -168,9 +171,10 @@ def read_parquet(
         rows = enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), 1)
 
         def parse(_: int, row: dict[str, Any]) -> Mention:
-            return from_record({names[key]: row[key] for key in names}, identify)
+            record = {names[key]: row[key] for key in names}
+            return from_record(record, identify, column)
 
-        yield from parse_each(path, rows, parse, on_error, expected="a mention")
+        yield from parse_each(path, rows, parse, on_error, expected="a text")
 
 
 def header(first: Document | None, layout: Layout) -> str:

@@ -226,6 +226,6 @@ def read_list(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
     """
 
     def parse(_: int, line: str) -> Mention:
-        return Mention(check_mention(line) if line.strip() else "")
+        return Mention(check_mention(line))
 
     return parse_each(path, read_lines(path, on_error=on_error), parse, on_error)

@@ -117,8 +117,8 @@ def _concept(number: int, tags: list[tuple[str, str]], abbreviations: set[str]) 
             continue
         if field in _IDS and text:
             text = normalized(text.split()[0])  # a description may follow
-            if field != "xrefs":  # OBO files also have HP_1 and IRIs
-                text = spelled_as(identifier, curie(text, {}))
+            if field != "xrefs":  # OBO files also have HP_1
+                text = spelled_as(identifier, text)
         if text and (field != "obsolete" or text.lower() in ("true", "1")):
             statements.append(Statement(field, text))
     # texts in quotes behind the rest: the names of a term stand in this order

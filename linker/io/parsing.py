@@ -214,13 +214,13 @@ def check_concept(identifier: str, names: Iterable[str]) -> None:
 
 
 def check_mention(text: str) -> str:
-    """Strip a loose mention and return it.
+    """Strip a loose mention and return it; empty for a blank one, which keeps its row.
 
     Raises:
-        RecordError: it is empty, or longer than `MENTION_LIMIT`.
+        RecordError: it is longer than `MENTION_LIMIT`.
     """
     text = text.strip()
-    if not 0 < len(text) <= MENTION_LIMIT:
+    if len(text) > MENTION_LIMIT:
         problem = f"the mention has {len(text):,} characters"
         raise RecordError(problem, text, expected=f"a name of at most {MENTION_LIMIT:,}")
     return text

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from linker.errors import InputError, OnError, needing, stop
-from linker.ids import normalized, of_address, spelled_as
+from linker.ids import IRI, normalized, spelled_as
 from linker.io.files import Pathlike, check_unicode, head, read_text
 from linker.io.parsing import Languages, Statement, parse_each, parsing
 from linker.records import Concept
@@ -36,11 +36,6 @@ _FIELDS = {  # what predicates, by their local names, say of a concept
 }
 _IDS = ("parents", "alt_ids", "replaced_by", "xrefs")
 _ABBREVIATION = re.compile("abbreviation|OMO_00030(00|12)", re.IGNORECASE)
-_IRI = re.compile(r"https?://(.+?)[/#]([^/#]+)")
-# namespaces in which the prefix is a part of the local name, as in obo/DOID_4
-_UNDERSCORED = frozenset(("purl.obolibrary.org/obo", "www.orpha.net/ORDO", "www.ebi.ac.uk/efo"))
-# where the last part of a namespace is the prefix
-_REGISTRIES = ("identifiers.org/", "purl.bioontology.org/ontology/")
 _DECLARED = re.compile(
     r'(?:xmlns:|@prefix\s+|PREFIX\s+|Prefix\()([\w.-]+)(?:=["\']|:\s*(?:=\s*)?<)([^"\'>]+)'
 )
@@ -107,19 +102,11 @@ def curie(iri: str, spaces: Mapping[str, str]) -> str:
         iri: the IRI, or a CURIE.
         spaces: namespaces of the file, with their prefixes.
     """
-    match = _IRI.fullmatch(iri)
-    if not match:
-        return normalized(iri)
-    namespace, local = match.groups()
-    if namespace == "identifiers.org":
-        return normalized(local)
-    if namespace in _UNDERSCORED and "_" in local:
-        prefix, _, local = local.rpartition("_")
-    elif namespace.startswith(_REGISTRIES):
-        prefix = local_name(namespace)
-    else:
-        prefix = of_address(namespace).prefix or spaces.get(iri.removesuffix(local), "")
-    return normalized(f"{prefix}:{local}") if prefix else iri
+    identifier = normalized(iri)
+    if not (unknown := IRI.fullmatch(identifier)):
+        return identifier
+    prefix = spaces.get(iri.removesuffix(unknown[2]))
+    return normalized(f"{prefix}:{unknown[2]}") if prefix else iri
 
 
 def _read_markup(path: Pathlike) -> tuple[str, dict[str, str]]:

@@ -25,7 +25,7 @@ from types import SimpleNamespace
 from typing import Any, TextIO, TypeVar, get_args
 
 from linker.errors import InputError, OnError, RecordError, ignore, stop
-from linker.ids import NO_CONCEPT, curie, normalized
+from linker.ids import NO_CONCEPT, curie, normalized, prefixes_of, respelled
 from linker.io.files import Pathlike, head, read_lines
 from linker.io.parsing import by_column, comments, make_concept, numbered, parse_each
 from linker.io.rows import TableRow, delimiter_of, read_rows, titles_of
@@ -89,7 +89,8 @@ def read(path: Pathlike, *, on_error: OnError = stop, prefix: str = "") -> Itera
     rows follow at the end, and a warning says how many rows were merged. Their preferred name is
     that of the first row that calls its name preferred, else that of their first row; their
     definition is the first that there is. Rows of one id and different status are different
-    concepts. Ids are kept as they are written, but for the spelling of known prefixes.
+    concepts. Ids are kept as they are written, but for the spelling of prefixes: an IRI of a known
+    vocabulary, MONDO_0001 and mondo:0001 are MONDO:0001.
 
     Args:
         path: the file.
@@ -102,7 +103,7 @@ def read(path: Pathlike, *, on_error: OnError = stop, prefix: str = "") -> Itera
     header = head(path, 1)
     if not header:
         return
-    columns, spell = _columns(path, header[0]), _spelling(prefix)
+    columns = _columns(path, header[0])
 
     def rows(on_error: OnError) -> Iterator[tuple[int, TableRow]]:
         lines = read_lines(path, keep_ends=True, on_error=on_error)
@@ -111,7 +112,10 @@ def read(path: Pathlike, *, on_error: OnError = stop, prefix: str = "") -> Itera
 
     of_id, width = columns.index("id"), len(columns)
     cells = (row.cells for _, row in rows(ignore) if len(row.cells) == width)
-    ids = Counter(spell(_unescape(of_row[of_id].strip())) for of_row in cells)
+    as_written = Counter(_unescape(of_row[of_id].strip()) for of_row in cells)
+    spell, ids = _spelling(prefix, as_written), Counter[str]()
+    for identifier, count in as_written.items():
+        ids[spell(identifier)] += count
     if likely := [i for i in ids if ":" not in i and curie(i) != i]:
         text = "%s: ids stay without a prefix, such as %s; if it is %s, add --prefix, or write it"
         logger.warning(text, path, likely[0], curie(likely[0]))
@@ -130,12 +134,18 @@ def read(path: Pathlike, *, on_error: OnError = stop, prefix: str = "") -> Itera
         logger.warning("%s: %s of the rows repeat an id, and were merged", path, f"{more:,}")
 
 
-def _spelling(prefix: str) -> Callable[[str], str]:
-    """How ids are written: those without a prefix with this one, unless it is empty."""
+def _spelling(prefix: str, ids: Iterable[str]) -> Callable[[str], str]:
+    """How ids are written: with one prefix for each vocabulary, see `linker.ids.respelled`.
+
+    Args:
+        prefix: of ids that have none; empty to leave them without.
+        ids: of the concepts, as they are written.
+    """
     prefix = prefix.strip().rstrip(":")
+    prefixes = prefixes_of(ids)
 
     def spell(text: str) -> str:
-        identifier = normalized(text)
+        identifier = respelled(text, prefixes)
         if not prefix or ":" in identifier or identifier.lower() in NO_CONCEPT:
             return identifier
         return normalized(f"{prefix}:{identifier}")

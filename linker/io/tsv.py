@@ -38,8 +38,8 @@ def read(
     tables of decisions, rows that say nothing of the mention as a name are passed over: those with
     "false" in a column `accepted`, whose ids are wrong, those with a document in a column `scope`,
     whose ids are right there only, and those whose `predicate` says that the concept is broader,
-    narrower or related. Mentions in tables of answers that linker wrote are not
-    annotated: nobody said that their ids are right.
+    narrower or related. Mentions in tables of answers that linker wrote are not annotated: nobody
+    said that their ids are right. Nor is a blank mention or line, which keeps its row.
 
     For `identify` see `linker.ids.split_ids`.
     """
@@ -88,6 +88,8 @@ def _mention(row: TableRow, columns: list[str], identify: Identify) -> Mention |
     named = zip(columns or (_MENTION, "id"), row.cells, strict=False)
     cells = dict(reversed([*named]))  # of two columns of a name the first one counts
     ids = next(name for name in _ID_COLUMNS if name in (columns or ["id"]))
+    if not any(map(str.strip, row.cells)):
+        return Mention("")
     if _MENTION not in cells or ids not in cells:
         raise RecordError(
             f"the line has {len(row.cells)} column{'s' * (len(row.cells) > 1)}",
@@ -101,8 +103,9 @@ def _mention(row: TableRow, columns: list[str], identify: Identify) -> Mention |
     is_other = cells.get("predicate", "").strip() in PREDICATES[1:]
     if cells.get("accepted") == "false" or cells.get("scope", "").strip() or is_other:
         return None
-    gold = None if "matched_name" in columns else parse_gold(cells[ids], identify)
-    return Mention(check_mention(cells[_MENTION]), gold=gold)
+    text = check_mention(cells[_MENTION])
+    is_annotated = text and "matched_name" not in columns
+    return Mention(text, gold=parse_gold(cells[ids], identify) if is_annotated else None)
 
 
 @lru_cache(maxsize=8)

@@ -8,11 +8,12 @@ it and when. The order of entry, which the ids give, says what is later; clocks 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -163,9 +164,24 @@ class DecisionsFile:
 
     def history(self, mention: str | None = None) -> Sequence[Past]:
         """All decisions, or those on a mention, in order of entry, and what became of each."""
-        forms = [] if mention is None else [form_of(mention), form_everywhere(mention)]
+        forms = None if mention is None else {form_of(mention), form_everywhere(mention)}
         with self.reading() as connection:
-            rows = self._read(connection, " WHERE form IN (?, ?)" if forms else "", forms)
+            return self.history_in(connection, forms)
+
+    def history_in(
+        self, connection: sqlite3.Connection, forms: Iterable[str] | None
+    ) -> Sequence[Past]:
+        """What `history` says, by a connection, be it of a transaction.
+
+        Args:
+            connection: of `reading` or `transaction`.
+            forms: on which mentions, see `place_of`; None: on all.
+        """
+        if forms is None:
+            rows = self._read(connection, "", [])
+        else:
+            wanted = " WHERE form IN (SELECT value FROM json_each(?))"
+            rows = self._read(connection, wanted, [json.dumps(list(forms))])
         states: dict[int | None, Any] = {}
         for of_place in in_force(d for d, withdrawn, _ in rows if not withdrawn).values():
             states |= {decision.id: "overruled" for decision in of_place}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from itertools import combinations
@@ -127,47 +128,80 @@ def folds(linker: Linker, dictionary: Dictionary, mentions: Items, seed: int) ->
     return Judged.joined(parts)
 
 
-def fitted(
-    linker: Linker,
-    dictionary: Dictionary,
-    mentions: Items,
-    dev: Items,
-    say: Callable[[str], None],
-) -> Ranker:
-    """Fit the ranker of a linker to annotated mentions, from the weights that are shipped.
+@dataclass(frozen=True, slots=True)
+class RankerLists:
+    """The lists that a ranker is fitted to.
+
+    Attributes:
+        asked: of annotated mentions; these calibrate it, too.
+        noise: of mentions as people write them in cells, and of texts that are no disease.
+        described: what the mentions are, in words.
+    """
+
+    asked: Sequence[Judged] = ()
+    noise: Sequence[Judged] = ()
+    described: Sequence[str] = ()
+
+    def __add__(self, others: RankerLists) -> RankerLists:
+        return RankerLists(
+            [*self.asked, *others.asked],
+            [*self.noise, *others.noise],
+            [*self.described, *others.described],
+        )
+
+
+def training_lists(linker: Linker, dictionary: Dictionary, mentions: Items) -> RankerLists:
+    """The lists of the mentions that a linker was trained on; none of fewer than `FEWEST`.
 
     Where gradients trained the encoder on these mentions, its scores for them are too high; the
     folds are then scored by characters alone.
 
     Args:
-        linker: the linker; fitting starts from its ranker, if it has one.
+        linker: with the ranker that is to be fitted further.
         dictionary: its names, without mentions.
         mentions: what it was trained on; they are read in folds.
-        dev: development mentions.
-        say: is told what the ranker was fitted to.
     """
-    start, seed = linker.ranker or Ranker.shipped(), linker.options.training.seed
-    linker = linker.with_ranker(start)
-    parts, noise, facts = list[Judged](), list[Judged](), list[str]()
-    if (count := _annotated(mentions)) >= FEWEST:
-        reader = linker
-        if linker.best_epoch and isinstance(linker.generator, HybridGenerator):
-            reader = dataclasses.replace(linker, generator=linker.generator.sparse)
-        facts.append(f"{count:,} annotated mentions, in {_FOLDS} folds")
-        parts.append(folds(reader, dictionary, mentions, seed))
-        noise = [*noise_lists(with_dictionary(reader, dictionary), mentions, seed)]
-    if (count := _annotated(dev)) >= FEWEST:
-        facts.append(f"{count:,} development mentions")
-        parts.append(judged(linker, dev))
-    if parts:
-        asked = Judged.joined(parts)
-        ranker = rankers.fit(Judged.joined([asked, *noise]), seed, start)
-        calibration = in_halves(asked, seed, start).before(start.calibration)
-        start = dataclasses.replace(
-            ranker, provenance={"fitted_to": " and ".join(facts)}, calibration=calibration
-        )
-    say(f"ranker: {start.described}")
-    return start
+    if (count := _annotated(mentions)) < FEWEST:
+        return RankerLists()
+    if linker.best_epoch and isinstance(linker.generator, HybridGenerator):
+        linker = dataclasses.replace(linker, generator=linker.generator.sparse)
+    seed = linker.options.training.seed
+    return RankerLists(
+        [folds(linker, dictionary, mentions, seed)],
+        [*noise_lists(with_dictionary(linker, dictionary), mentions, seed)],
+        [f"{count:,} annotated mentions, in {_FOLDS} folds"],
+    )
+
+
+def development_lists(linker: Linker, dev: Items) -> RankerLists:
+    """The lists of mentions that a linker was not trained on; none of fewer than `FEWEST`.
+
+    Args:
+        linker: with the ranker that is to be fitted further.
+        dev: the mentions.
+    """
+    if (count := _annotated(dev)) < FEWEST:
+        return RankerLists()
+    return RankerLists([judged(linker, dev)], described=[f"{count:,} development mentions"])
+
+
+def fitted(lists: RankerLists, start: Ranker, seed: int) -> Ranker:
+    """Fit a ranker further, from its weights; it stays as it is where there are no lists.
+
+    Args:
+        lists: what it is fitted to.
+        start: the ranker.
+        seed: of the order of lists and what is dropped.
+    """
+    if not lists.asked:
+        return start
+    asked = Judged.joined(lists.asked)
+    ranker = rankers.fit(Judged.joined([asked, *lists.noise]), seed, start)
+    return dataclasses.replace(
+        ranker,
+        provenance={"fitted_to": " and ".join(lists.described)},
+        calibration=in_halves(asked, seed, start).before(start.calibration),
+    )
 
 
 def in_halves(asked: Judged, seed: int, start: Ranker) -> Calibration:

@@ -5,8 +5,9 @@
 1. the dictionary and the mentions become names, indexed by characters (`data.py`);
 2. the encoder is made, trained by gradients where it has weights, phase after phase (`encoder.py`),
    and all names are encoded;
-3. the ranker is fitted to labelled candidate lists (`fit_ranker.py`);
-4. where a refit is asked for, 1 and 2 are done again, with the development mentions too.
+3. the ranker is fitted to labelled candidate lists (`fit_ranker.py`) of the training mentions;
+4. what came of it is reported: nothing has learnt the development mentions by then;
+5. where a refit is asked for, 1 to 3 are done again, with the development mentions too.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from linker.evaluation import metrics
 from linker.linking import spans
 from linker.linking.linker import Linker
 from linker.linking.options import LinkerOptions
+from linker.linking.ranker import Ranker
 from linker.records import Activity, Document, Mention
 from linker.search.concepts import Generator
 from linker.search.hybrid import HybridGenerator, NameVectors
@@ -60,7 +62,8 @@ def train(
             and tells the ranker more of the candidates of the first; None: the best that needs no
             download (`static`).
         mentions: annotated mentions, which become names; without, synonyms are trained on.
-        dev: annotated mentions that choose the best epoch, by Acc@1 of the protocol `strict`.
+        dev: annotated mentions that choose the best epoch, by Acc@1 of the protocol `strict`;
+            only a refit learns them.
         refit: whether to train again on `mentions` and `dev`, with the choices made.
         options: the defaults of the encoder where None.
         corrections: misspelt words or phrases, and what they become.
@@ -95,21 +98,33 @@ def run(
         digest = hashlib.sha256(repr(list(dev)).encode("utf-8", "replace")).hexdigest()
         settings = replace(settings, development=digest)
     linker = without_ranker(plan, dictionary, mentions, settings, validate)
-    ranker = fit_ranker.fitted(linker, dictionary, mentions, dev, settings.say)
-    linker = linker.with_ranker(ranker)
-    settings.on_trained(linker)
+    start = Ranker.shipped()
+    seed = plan.options.training.seed
+    linker = linker.with_ranker(start)
+    lists = fit_ranker.training_lists(linker, dictionary, mentions)
+    ranker = fit_ranker.fitted(lists, start, seed)
+    settings.say(f"ranker: {ranker.described}")
+    settings.on_trained(linker.with_ranker(ranker))  # which has not learnt `dev`
     if plan.refit:
+        lists += fit_ranker.development_lists(linker, dev)
+        ranker = fit_ranker.fitted(lists, start, seed)
         history, epochs = linker.history, linker.best_epoch
         del linker  # its vectors, while the next ones are made
+        settings.say(
+            "refit: the model learns the development mentions, too"
+            + (f", in {epochs} epochs" if epochs else "")
+            + "; what was reported is of the one that had not learnt them"
+        )
+        settings.say(f"ranker: {ranker.described}")
         if epochs:  # of the list-wise phase, as many as were best
-            settings.say(f"refit: {epochs} epochs on the training and the development mentions")
             training = replace(plan.options.training, epochs=epochs)
             plan = replace(plan, options=replace(plan.options, training=training))
         mentions = [*mentions, *dev]
         settings = replace(settings, refit=True, resume=True)  # aligned already
         linker = without_ranker(plan, dictionary, mentions, settings)
         refit = [record for record in linker.history if record["phase"] == "refit"]
-        linker = replace(linker, history=[*history, *refit], ranker=ranker)
+        linker = replace(linker, history=[*history, *refit])
+    linker = linker.with_ranker(ranker)
     if any(isinstance(item, Document) for item in mentions):
         linker.spans = spans.fit(linker.found_names, mentions, plan.options.training.seed)
     return linker

@@ -106,6 +106,32 @@ def test_withdraw_and_history(run: Run, trained: Path, file: Path, tmp_path: Pat
     assert not none.exists()
 
 
+def test_an_import_that_is_repeated_undoes_nothing(
+    run: Run, trained: Path, file: Path, table: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.tsv"
+    other.write_text(f"breast cancer\t{BREAST}\n", "utf-8")
+    take = ("review", "import", "--model", trained, "--decisions", file, "--reviewer", "ann")
+    assert run(*take, other).code == 0
+    result = run(*take, table)
+    assert result.err.splitlines() == [
+        "0 decisions were taken, 2 were there already",
+        "decisions that were replaced or withdrawn since, passed over: 1; --again takes them",
+    ]
+
+    def concepts() -> list[str]:
+        return [r["concept_id"] for r in rows(run("review", "list", "--decisions", file).out)]
+
+    assert concepts() == ["-1", BREAST]
+    assert run("review", "withdraw", "--decisions", file, 2, 3).code == 0
+    assert run(*take, other, table).code == 0
+    assert concepts() == [OVARIAN]
+    assert run(*take, table, "--again").err.splitlines()[0] == (
+        "1 decision was taken, 1 were there already"
+    )
+    assert concepts() == [OVARIAN, "-1"]
+
+
 def test_what_is_exported_is_imported(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     table, copy = tmp_path / "e.tsv", tmp_path / "copy.db"
     assert run("review", "export", "--decisions", file, "-o", table).code == 0
@@ -149,6 +175,35 @@ def test_a_new_release(
         (r["mention"], r["concept_id"], r["reviewer"]) for r in listed
     ]
     assert [r["kind"] for r in rows(run(*again[:-2]).out)] == ["unknown"]  # nothing is left to move
+
+
+def test_a_short_form_is_no_part_of_a_bulk(
+    run: Run, file: Path, trained: Path, medic: Callable[..., Path], tmp_path: Path
+) -> None:
+    new = medic(
+        ("Gout", "MESH:D006073", "", ""),
+        ("Sore Toe", "MESH:D000001", "", "FAP|Double Pain"),
+        ("Sore Foot", "MESH:D000002", "", "Double Pain"),
+    )
+    table, options = tmp_path / "t.tsv", ("--decisions", file, "--model", trained)
+    decided = [f"{mention}\tMESH:D006073\n" for mention in ("sore toe", "FAP", "double pain")]
+    table.write_text("mention\tconcept_id\n" + "".join(decided), "utf-8")
+    assert run("review", "import", table, *options, "--reviewer", "Bob").code == 0
+    update = ("review", "update", "--dict", new, *options, "--reviewer", "Cleo")
+    listed = rows(run(*update, "--accept", "moved").out)
+    assert [(r["mention"], r["kind"], bool(r["one_by_one"])) for r in listed[1:]] == [
+        ("sore toe", "moved", False),
+        ("FAP", "moved", True),
+        ("double pain", "ambiguous", False),
+    ]
+
+    def accepted() -> list[tuple[str, str]]:
+        by_cleo = run("review", "list", "--decisions", file, "--reviewer", "Cleo")
+        return [(r["mention"], r["bulk"]) for r in rows(by_cleo.out)]
+
+    assert accepted() == [("sore toe", "true")]
+    assert run(*update, "--accept", listed[2]["decision"]).code == 0
+    assert accepted() == [("sore toe", "true"), ("FAP", "")]
 
 
 def test_bad_rows(run: Run, trained: Path, tmp_path: Path) -> None:

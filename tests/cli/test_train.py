@@ -100,6 +100,27 @@ def test_development_mentions_are_reported_and_refitted_on_request(
         assert Linker.load(model).seen.mentions == seen
 
 
+def test_the_reported_accuracy_is_that_of_an_evaluation(
+    run: Run, train: Run, model: Path, tmp_path: Path
+) -> None:
+    names = typed("fever gout stroke asthma measles mumps rabies scurvy tetanus flu")
+    path = write(tmp_path / "d.tsv", [f"X:{i}\t{name} disease\t" for i, name in enumerate(names)])
+    for file, shift, count in (("train.tsv", 0, 60), ("dev.tsv", 1, 80)):
+        lines = []
+        for i in range(count):
+            concept = f"X:{(i + shift * (i % 3 == 0)) % 10}" if i % 4 else "-1"
+            lines.append(f"a {names[i % 10]} disease {i}\t{concept}\n")
+        (tmp_path / file).write_text("".join(lines))
+    dev = tmp_path / "dev.tsv"
+    said = train("--dict", path, *QUICK, "--mentions", tmp_path / "train.tsv", "--dev", dev).err
+    _, _, after = said.partition("development mentions, protocol strict:\n")
+    table, _, _ = after.partition("\nmodel: ")
+    figures, errors = table.split("\n\n")
+    evaluated = run("evaluate", dev, "--model", model).out.split("\n\n")
+    assert evaluated[:2] == [figures, errors]
+    assert figures.splitlines()[1].split()[:2] == ["all", "80"]
+
+
 # -------------------------------------------------------------------------------- the options
 
 

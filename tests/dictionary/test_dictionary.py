@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from linker import Dictionary
 from linker.dictionary.columns import Columns
 from linker.errors import LinkerError
-from linker.io import persistence
+from linker.ids import format_gold
+from linker.io import mentions, persistence
 from linker.records import Name
 from linker.text.normalize import normalize
 
@@ -73,6 +74,28 @@ def test_an_id_is_looked_up_as_it_is_written_before_a_prefix_is_guessed(tmp_path
     assert [bare.identify(text) for text in ("OMIM:127009", "MESH:D001261", "x")] == [None] * 3
     assert (bare.rows("127009"), bare.rows("OMIM:127009"), bare.rows("D001260")) == ((0,), (), (1,))
     assert bare.resolve("D001260") == {"MESH:D001260"}
+
+
+def test_gold_ids_of_other_spellings_are_those_of_the_dictionary(tmp_path: Path) -> None:
+    dictionary = read(tmp_path, "ORPHA:558\tMarfan syndrome\nMONDO:0001\tgout\nXY:1\tfever\n")
+    table = tmp_path / "gold.tsv"
+    table.write_text(
+        "a\tOrphanet:558\nb\thttp://www.orpha.net/ORDO/Orphanet_558\nc\tORDO_558|MONDO_0001\n"
+        "d\thttp://purl.obolibrary.org/obo/MONDO_0001\ne\tXY_1\nf\txy:1\ng\tZ_1\n"
+    )
+    gold = {
+        mention.text: format_gold(mention.gold or ())
+        for mention, _ in mentions.flatten(mentions.read(table, identify=dictionary.identify))
+    }
+    assert gold == {
+        "a": "ORPHA:558",
+        "b": "ORPHA:558",
+        "c": "ORPHA:558|MONDO:0001",
+        "d": "MONDO:0001",
+        "e": "XY:1",
+        "f": "XY:1",
+        "g": "Z_1",
+    }
 
 
 def test_choices_are_for_the_formats_that_have_them(tmp_path: Path) -> None:

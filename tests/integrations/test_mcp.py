@@ -19,8 +19,11 @@ from linker.training.pipeline import train
 
 mcp = pytest.importorskip("mcp")
 anyio = pytest.importorskip("anyio")
+httpx = pytest.importorskip("httpx")
 
-from linker.integrations.mcp import server  # noqa: E402
+from starlette.testclient import TestClient  # noqa: E402
+
+from linker.integrations.mcp import application, server  # noqa: E402
 
 FAP = "Familial adenomatous polyposis (FAP) leads to colorectal cancer. FAP is rare."
 
@@ -151,13 +154,50 @@ def test_the_command_serves_over_http(folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as place:
         port = place.getsockname()[1]
     command = [sys.executable, "-m", "linker.cli", "mcp", "--model", str(folder)]
-    with subprocess.Popen([*command, "--port", str(port)], stderr=subprocess.DEVNULL) as process:
+    command += ["--host", "0.0.0.0", "--port", str(port)]
+    evil = {"Host": f"evil.example:{port}"}
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
             wait_for(lambda: socket.create_connection(("127.0.0.1", port)).close())
             (answer,) = asked(f"http://127.0.0.1:{port}/mcp", CALL)
+            refused = httpx.post(f"http://127.0.0.1:{port}/mcp", json={}, headers=evil)
         finally:
             process.terminate()
     assert answer["result"][0][0]["id"] == "MESH:D001260"
+    assert (refused.status_code, "--cors" in refused.json()["error"]) == (403, True)
+
+
+OURS = frozenset(("localhost", "here"))
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("localhost:8080", None, 200),
+        ("192.0.2.7:8080", None, 200),
+        ("[::1]", "http://[::1]", 200),
+        ("here", "https://here", 200),
+        ("a.example", "https://a.example", 200),
+        ("localhost", "https://a.example", 200),
+        ("evil.example", None, 403),
+        ("evil.example", "http://evil.example", 403),
+        ("127.0.0.1.evil.example", None, 403),
+        ("localhost", "https://evil.example", 403),
+        ("localhost", "null", 403),
+        ("[::1", None, 403),
+    ],
+)
+def test_pages_of_other_sites_cannot_use_the_tools(
+    linker: Linker, host: str, origin: str | None, status: int
+) -> None:
+    headers = {"Host": host, "Accept": "application/json, text/event-stream"}
+    if origin:
+        headers["Origin"] = origin
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    with TestClient(application(server(linker), OURS, ("https://a.example",))) as client:
+        answer = client.post("/mcp", json=asked, headers=headers)
+    assert answer.status_code == status
+    assert ("link_mentions" in answer.text) == (status == 200)
 
 
 def wait_for(ready: Callable[[], None], seconds: float = 60) -> None:
@@ -180,4 +220,4 @@ def test_a_port_that_is_taken_and_a_host_for_all_are_told() -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert f"port {port} of 0.0.0.0 cannot be listened on" in done.stderr
-    assert "is reached from other computers" in " ".join(done.stderr.split())
+    assert "is reached from other computers, whose users may ask without a key" in done.stderr

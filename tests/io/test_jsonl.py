@@ -76,6 +76,19 @@ def test_documents(tmp_path: Path) -> None:
     ]
 
 
+def test_a_null_is_an_empty_row(tmp_path: Path) -> None:
+    lines = [
+        '{"mention": "gout", "id": "D006073"}',
+        '{"mention": null, "id": "D001249", "spans": [[0, 4]], "document_id": 7}',
+        '{"mention": " "}',
+    ]
+    gout, null, blank = read(tmp_path, "\n".join(lines))
+    assert isinstance(gout, Mention)
+    assert gout.gold is not None
+    assert null == Mention("", document_id="7")  # not annotated: nothing is learnt of it
+    assert blank == Mention("")
+
+
 BAD = [
     '{"text": 7}',
     '{"id": ["a"], "text": "x"}',
@@ -85,7 +98,6 @@ BAD = [
     "[1]",
     '{"name": "gout"}',
     '{"mention": 7}',
-    '{"mention": ""}',
     '{"mention": "x", "gold": 7}',
     '{"mention": "x", "ids": [7]}',
     '{"mention": "x", "spans": [4]}',

@@ -47,6 +47,37 @@ def names(concept: Concept) -> list[tuple[str, str, str]]:
     return [(name.text, name.kind, name.language) for name in concept.names]
 
 
+ONE_ID = """id\tname\tparents\talt_ids
+MONDO:0001\tgout\t\thttp://purl.obolibrary.org/obo/MONDO_0009
+MONDO_0001\tpodagra\t\t
+<http://purl.obolibrary.org/obo/MONDO_0001>\tgouty arthritis\t\t
+MONDO:0002\tsaturnine gout\tMONDO_0001\tmondo:0007
+http://www.orpha.net/ORDO/Orphanet_558\tMarfan syndrome\t\tOMIMPS:154700
+ORPHA:99\tother\tOrphanet_558|http://purl.obolibrary.org/obo/MONDO_0001\t
+XY:1\tsheep fever\t\t
+XY_1\tovine fever\t\t
+XY:2\tlamb fever\txy_1\t
+"""
+
+
+def test_an_id_is_one_however_it_is_spelled(tmp_path: Path) -> None:
+    read = {concept.id: concept for concept in table.read(saved(tmp_path / "t.tsv", ONE_ID))}
+    assert {i: [name.text for name in concept.names] for i, concept in read.items()} == {
+        "MONDO:0001": ["gout", "podagra", "gouty arthritis"],
+        "MONDO:0002": ["saturnine gout"],
+        "ORPHA:558": ["Marfan syndrome"],  # with the prefix that other ids of the file have
+        "ORPHA:99": ["other"],
+        "XY:1": ["sheep fever", "ovine fever"],
+        "XY:2": ["lamb fever"],
+    }
+    assert read["MONDO:0001"].alt_ids == ("MONDO:0009",)
+    assert read["MONDO:0002"].alt_ids == ("MONDO:0007",)
+    assert read["MONDO:0002"].parents == ("MONDO:0001",)
+    assert read["ORPHA:558"].alt_ids == ("OMIM:PS154700",)
+    assert read["ORPHA:99"].parents == ("ORPHA:558", "MONDO:0001")
+    assert read["XY:2"].parents == ("XY:1",)
+
+
 def test_a_table_of_others(tmp_path: Path) -> None:
     text = (
         "Name,ID,colour,Synonyms,Parents\n"

@@ -34,8 +34,6 @@ def test_ids_of_every_kind(tmp_path: Path) -> None:
     "line",
     [
         "gout",
-        "",
-        "\tD006073",
         "a" * 1001 + "\tD006073",
         "mention\tcui",
         "mention",
@@ -46,6 +44,22 @@ def test_bad_lines(tmp_path: Path, line: str) -> None:
     path = tmp_path / "x.tsv"
     path.write_text(f"{line}\ngout\tD006073\n")
     assert refused(tsv.read, path, 1) == [GOUT]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mention\tid\n\tD001249\ngout\tD006073\n \t\n",
+        "mention,id\n,D001249\ngout,D006073\n\n",
+        "gout\tD006073\n\tD001249\n\n",
+    ],
+)
+def test_a_blank_cell_is_an_empty_row(tmp_path: Path, text: str) -> None:
+    empty = Mention("")  # not annotated: nothing is learnt of it
+    mentions = read(tmp_path, text)
+    assert len(mentions) == 3
+    assert [m for m in mentions if m.text] == [GOUT]
+    assert mentions.count(empty) == 2
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,6 @@ class Fitting:
     """Notes what the ranker would be fitted to."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.said: list[str] = []
         self.fits: list[tuple[Judged, int, Ranker]] = []
         self.made = rankers.unfitted()
         monkeypatch.setattr(rankers, "fit", self.fit)
@@ -170,38 +169,38 @@ def test_it_is_fitted_to_mentions(
     fitting: Fitting, linker: Linker, dictionary: Dictionary, mentions: int, dev: int, what: str
 ) -> None:
     items = [*annotated(mentions), Mention("fever")], [*annotated(dev), Mention("fever")]
-    bare = linker.with_ranker(None)
-    ranker = fit_ranker.fitted(bare, dictionary, *items, fitting.said.append)
+    start = Ranker.shipped()
+    lists = fit_ranker.training_lists(linker, dictionary, items[0])
+    lists += fit_ranker.development_lists(linker, items[1])
+    ranker = fit_ranker.fitted(lists, start, 3)
     if not what:
         assert fitting.fits == []
-        assert ranker.provenance == Ranker.shipped().provenance
+        assert ranker is start
         return
-    (judged, seed, start), *halves = fitting.fits
+    (judged, seed, first), *halves = fitting.fits
     counted = judged.weight == 1
     is_none = ~judged.is_known  # as many texts that are no disease as mentions, at most
     wanted = sum(count for count in (mentions, dev) if count >= 50)
     assert (counted & judged.is_known).sum() == wanted
     assert is_none.sum() == (mentions if mentions >= 50 else 0)
     assert sorted(len(half.weight) for half, *_ in halves) == [wanted // 2, wanted - wanted // 2]
-    assert seed == linker.options.training.seed
-    assert start.provenance == Ranker.shipped().provenance
+    assert (seed, first) == (3, start)
     assert ranker.weights is fitting.made.weights
     assert ranker.provenance == {"fitted_to": what}
 
 
 def test_folds_of_an_encoder_that_knows_the_mentions_are_read_by_characters(
-    fitting: Fitting, dictionary: Dictionary
+    dictionary: Dictionary,
 ) -> None:
     """The development mentions, which it has not seen, are read by itself."""
     made = train(dictionary, encoder="static")
     learnt = dataclasses.replace(made, history=[{"phase": "rank", "epoch": 1}])
-    for linker, *items in (
-        (learnt, annotated(50), []),
-        (learnt, [], annotated(50)),
-        (made, annotated(50), []),
-    ):
-        fit_ranker.fitted(linker, dictionary, *items, fitting.said.append)
-    read = [judged.lists.values[:, PLACE["dense"]].any() for judged, _, _ in fitting.fits[::3]]
+    every = (
+        fit_ranker.training_lists(learnt, dictionary, annotated(50)),
+        fit_ranker.development_lists(learnt, annotated(50)),
+        fit_ranker.training_lists(made, dictionary, annotated(50)),
+    )
+    read = [lists.asked[0].lists.values[:, PLACE["dense"]].any() for lists in every]
     assert read == [False, True, True]
 
 

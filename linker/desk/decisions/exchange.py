@@ -8,13 +8,16 @@ answers, and mappings, that a person went through are read by `linker.desk.decis
 from __future__ import annotations
 
 import json
+import math
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, TextIO
 
 from linker.desk.decisions import reviewed
 from linker.desk.decisions.reviewed import Cells, Record, cells_of
-from linker.desk.decisions.store import DecisionStore, Step, checked
+from linker.desk.decisions.store import DecisionStore, Step, checked, insert
 from linker.dictionary import Dictionary
 from linker.errors import InputError, LinkerError, OnError, RecordError, stop
 from linker.io import rows as tables
@@ -22,8 +25,19 @@ from linker.io import sssom, tsv
 from linker.io.files import Pathlike, parse_json
 from linker.io.outputs import row_writer, settles_of
 from linker.io.rows import TableRow
-from linker.linking.decisions import disagree, has_all_parts, in_force, place_of, standing, voice
+from linker.linking.decisions import (
+    Place,
+    disagree,
+    has_all_parts,
+    in_force,
+    number_of,
+    place_of,
+    standing,
+    voice,
+)
+from linker.linking.decisions_file import Past
 from linker.records import Decision
+from linker.text.normalize import person
 
 Form = Literal["tsv", "sssom", "mentions"]
 """A table for `read`, mappings, or annotated mentions to train on."""
@@ -269,42 +283,114 @@ def _columns_of_answers(names: Mapping[str, int], is_ours: bool) -> dict[str, in
     return {name: place for name, place in names.items() if name in written}
 
 
-def add_new(
-    store: DecisionStore, decisions: Iterable[Decision], step: Step | None = None
-) -> list[Decision]:
-    """Add the decisions that the store never had, so that an import may be repeated, and return
-    them.
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of the decisions of a file."""
 
-    One that was withdrawn stays so, unless it was taken anew, at another time; of a time that is a
-    day alone, as mappings (SSSOM) have it, on another day.
+    added: Sequence[Decision]
+    repeated: int = 0  # of those passed over, how many hold no more
+
+
+def add_new(
+    store: DecisionStore,
+    connection: sqlite3.Connection,
+    decisions: Iterable[Decision],
+    step: Step | None = None,
+    *,
+    again: bool = False,
+) -> Imported:
+    """Add the decisions that the store never had, so that an import may be repeated.
+
+    A decision with a time was stored before if one of that time was; of mappings (SSSOM), whose
+    times are days, if one of that day was. A decision without a time was stored before if one was
+    at any time, also if it was replaced or withdrawn since. But where the file itself has decisions
+    on the mention, with times, only what was stored after them counts: somebody who reviewed a
+    table that shows them may well have returned to an earlier concept.
 
     Args:
         store: the file.
-        decisions: what was said.
+        connection: of a transaction, in which it is seen what is new, and stored.
+        decisions: what was said, as `checked` gives it.
         step: see `DecisionStore.add`.
+        again: whether a decision without a time is added unless it is in force.
     """
-    past = [entry.decision for entry in store.history()]
-    known = {_claim(d, length) for d in past for length in (None, _DAY)}
-    in_force_now = {_claim(d, 0) for d in store.list()}
-    new, last = list[Decision](), dict[tuple[object, ...], tuple[object, ...]]()
+    decisions = list(decisions)
+    forms = {place_of(d.mention, d.scope)[0] for d in decisions}
+    known = _Known(store.history_in(connection, forms))
+    new, repeated = list[Decision](), 0
     for decision in decisions:
-        place = (*place_of(decision.mention, decision.scope), *voice(decision))
-        claim = _claim(decision)
-        if decision.time:
-            is_said = claim in known
-        else:
-            is_said = last[place] == claim if place in last else claim in in_force_now
-        if not is_said:
+        if not known.has(decision, again):
+            known.add(decision)
             new.append(decision)
-            known.add(claim)
-            last[place] = claim
-    return store.add(new, step) if new else []
+        elif not (decision.time or known.holds(decision)):
+            repeated += 1
+    return Imported(insert(connection, new, step) if new else [], repeated)
 
 
-def _claim(d: Decision, length: int | None = None) -> tuple[object, ...]:
-    """What tells whether two decisions are one, with so many characters of their time."""
-    claim = d.concept_id, d.accepted, d.reviewer, d.time[:length], d.predicate
-    return *place_of(d.mention, d.scope), *claim, d.bulk, *d.settles
+def repeated_text(count: int) -> str:
+    """How many decisions of a file were passed over that hold no more, in words."""
+    return f"decisions that were replaced or withdrawn since, passed over: {count:,}"
+
+
+_Claim = tuple[object, ...]
+_JUST_NOW = math.inf  # stands for the numbers of decisions that are about to be stored
+
+
+class _Known:
+    """What a store has of the decisions on some mentions, and what a file adds to them.
+
+    Args:
+        past: all decisions on these mentions, in order of entry.
+    """
+
+    def __init__(self, past: Iterable[Past]) -> None:
+        self._last: dict[_Claim, float] = {}  # the numbers of the last decisions that say so
+        self._timed: dict[tuple[_Claim, str], float] = {}  # of the first one of that time
+        self._in_force: set[_Claim] = set()
+        self._until: dict[Place, float] = {}  # up to which decision the file says what there was
+        self._added: dict[tuple[Place, tuple[str, bool]], _Claim] = {}  # the last of each voice
+        for entry in past:
+            decision = entry.decision
+            claim, number = _claim(decision), number_of(decision)
+            self._last[claim] = number
+            for length in (None, _DAY):
+                self._timed.setdefault((claim, decision.time[:length]), number)
+            if entry.state in ("in force", "overruled"):
+                self._in_force.add(claim)
+
+    def has(self, decision: Decision, again: bool) -> bool:
+        """Whether a decision is not new; see `add_new`."""
+        claim, place = _claim(decision), place_of(decision.mention, decision.scope)
+        until = self._until.get(place, 0)
+        if decision.time:
+            number = self._timed.get((claim, decision.time), 0)
+            self._until[place] = max(until, number)
+            return number > 0
+        added = self._added.get((place, voice(decision)))
+        if added == claim:
+            return True
+        if again:
+            return added is None and claim in self._in_force
+        return self._last.get(claim, 0) > until
+
+    def add(self, decision: Decision) -> None:
+        """Note that a decision is about to be stored."""
+        claim, place = _claim(decision), place_of(decision.mention, decision.scope)
+        self._added[place, voice(decision)] = claim
+        if decision.time:
+            self._timed[claim, decision.time] = _JUST_NOW
+            self._until[place] = _JUST_NOW
+
+    def holds(self, decision: Decision) -> bool:
+        """Whether what a decision says is in force, or is about to be stored."""
+        claim, place = _claim(decision), place_of(decision.mention, decision.scope)
+        return claim in self._in_force or self._added.get((place, voice(decision))) == claim
+
+
+def _claim(d: Decision) -> _Claim:
+    """What a decision says of which mention, and who says it."""
+    said = d.concept_id, d.accepted, person(d.reviewer), d.predicate, d.bulk
+    return *place_of(d.mention, d.scope), *said, *d.settles
 
 
 # the log

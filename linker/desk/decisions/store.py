@@ -83,21 +83,9 @@ class DecisionStore(DecisionsFile):
         Raises:
             LinkerError: one of them cannot be kept (see `checked`), or the file cannot be written.
         """
-        moment = now()
-        rows = [replace(d, time=d.time or moment) for d in map(checked, decisions)]
-        values = [
-            [*(getattr(d, name) for name in _COLUMNS), place_of(d.mention, d.scope)[0]]
-            for d in rows
-        ]
+        rows = list(map(checked, decisions))
         with self.transaction() as connection:
-            number = None if step is None else add_step(connection, step)
-            connection.execute(_ADD, [json.dumps(values)])
-            ((last,),) = connection.execute("SELECT last_insert_rowid()")
-            first = last - len(rows) + 1  # without gaps, since nobody else writes
-            added = [replace(d, id=of, step=number) for of, d in enumerate(rows, first)]
-            details = [[d.id, number, "", d.predicate, int(d.bulk), [*d.settles]] for d in added]
-            connection.execute(_ADD_DETAILS, [json.dumps(details)])
-        return added
+            return insert(connection, rows, step)
 
     def withdraw(self, ids: Iterable[int], reviewer: str = "") -> int:
         """Take decisions out of force, which stay in the history.
@@ -115,6 +103,31 @@ class DecisionStore(DecisionsFile):
 def now() -> str:
     """The time in UTC, as ISO 8601 has it."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def insert(
+    connection: sqlite3.Connection, decisions: Iterable[Decision], step: Step | None
+) -> list[Decision]:
+    """Write decisions in a transaction; see `DecisionStore.add`.
+
+    Args:
+        connection: of the transaction.
+        decisions: what was said, as `checked` gives it.
+        step: what they are made together as.
+    """
+    moment = now()
+    rows = [replace(d, time=d.time or moment) for d in decisions]
+    values = [
+        [*(getattr(d, name) for name in _COLUMNS), place_of(d.mention, d.scope)[0]] for d in rows
+    ]
+    number = None if step is None else add_step(connection, step)
+    connection.execute(_ADD, [json.dumps(values)])
+    ((last,),) = connection.execute("SELECT last_insert_rowid()")
+    first = last - len(rows) + 1  # without gaps, since nobody else writes
+    added = [replace(d, id=of, step=number) for of, d in enumerate(rows, first)]
+    details = [[d.id, number, "", d.predicate, int(d.bulk), [*d.settles]] for d in added]
+    connection.execute(_ADD_DETAILS, [json.dumps(details)])
+    return added
 
 
 def add_step(connection: sqlite3.Connection, step: Step) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linker.desk.decisions.store import identified, releases
+from linker.desk.decisions.exchange import add_new
+from linker.desk.decisions.store import DecisionStore, Step, identified, releases
 from linker.dictionary import Dictionary
 from linker.ids import escaped
 from linker.linking.decisions import (
@@ -19,6 +20,7 @@ from linker.linking.decisions import (
     standing,
 )
 from linker.records import Decision
+from linker.text.find import is_short_form
 from linker.text.normalize import person
 
 KINDS = {
@@ -43,7 +45,7 @@ class Change:
     # the reviewers of the decisions on the mention that change alike; one decision takes the place
     # of theirs
     reviewers: tuple[str, ...] = ()
-    is_alone: bool = True  # whether nothing else was accepted for the mention
+    one_by_one: str = ""  # why it is not accepted with others of its kind; empty: it may be
 
 
 def changes(
@@ -58,32 +60,53 @@ def changes(
         dictionary: the release.
         before: the dictionary that people decided with.
     """
-    names, old_names = _named(dictionary), _named(before)
+    names, old_names = Names(dictionary), Names(before)
     found = []
     for place in in_force(decisions).values():
-        of_place = [*_changes(standing(place), dictionary, names, old_names)]
+        of_place = [*_changes(standing(place), names, old_names)]
         accepted = sum(decision.accepted for decision in standing(place))
         for change in of_place:
             alike = [c for c in of_place if (c.kind, c.now) == (change.kind, change.now)]
             reviewers = tuple(dict.fromkeys(c.decision.reviewer for c in alike))
-            found.append(replace(change, reviewers=reviewers, is_alone=len(alike) == accepted))
+            reason = ""
+            if change.kind in ACCEPTABLE:
+                reason = _one_by_one(change, names, is_disputed=len(alike) != accepted)
+            found.append(replace(change, reviewers=reviewers, one_by_one=reason))
     return sorted(found, key=lambda change: number_of(change.decision))
 
 
-def _changes(
-    of_place: Sequence[Decision],
-    dictionary: Dictionary,
-    names: Mapping[str, set[str]],
-    old_names: Mapping[str, set[str]],
-) -> Iterator[Change]:
+def _one_by_one(change: Change, names: Names, *, is_disputed: bool) -> str:
+    """Why a change is not accepted with others of its kind, without a look at it; empty: it may be.
+
+    Args:
+        change: of a kind of `ACCEPTABLE`.
+        names: of the release.
+        is_disputed: whether something else was accepted for the mention.
+    """
+    mention = change.decision.mention
+    if is_disputed:
+        return "reviewers disagree"
+    if change.decision.scope:
+        return "it holds in one document"
+    if is_short_form(mention) or names.has_short_form(mention):
+        return "the mention is a short form"
+    if len(names.concepts(mention)) > 1:
+        return "the mention is a name of several concepts"
+    return ""
+
+
+def _changes(of_place: Sequence[Decision], names: Names, old_names: Names) -> Iterator[Change]:
     """The changes of the decisions on a mention."""
+    dictionary = names.dictionary
     rejected = {i for d in of_place if not d.accepted for i in concepts_of(d)}
     for decision in of_place:
         kind, now = fate(decision, dictionary)
-        form, others = form_of(decision.mention), tuple[str, ...]()
+        named = names.concepts(decision.mention)
+        others = tuple[str, ...]()
         if decision.accepted and len(parts_of(decision)) == 1 and kind in ("current", "merged"):
-            others = tuple(sorted(names.get(form, set()) - old_names.get(form, set()) - rejected))
-        is_new = others and names[form].isdisjoint(now)
+            known = names.current(old_names.concepts(decision.mention) | rejected)
+            others = tuple(sorted(named - known))
+        is_new = others and named.isdisjoint(now)
         if is_new and decision.release != releases(dictionary):
             kind_of_one = "exact now" if decision.predicate else "moved"
             yield Change(decision, kind_of_one if len(others) == 1 else "ambiguous", others)
@@ -91,12 +114,34 @@ def _changes(
             yield Change(decision, kind, now)
 
 
-def _named(dictionary: Dictionary) -> Mapping[str, set[str]]:
-    """The ids of the concepts that have each name, by its form."""
-    named = defaultdict[str, set[str]](set)
-    for name, concept in zip(dictionary.names, dictionary.name_concept.tolist(), strict=True):
-        named[form_of(name)].add(dictionary.ids[concept])
-    return named
+class Names:
+    """The names of a dictionary, by their forms.
+
+    Args:
+        dictionary: has the names.
+    """
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        self.dictionary = dictionary
+        self._concepts = defaultdict[str, set[str]](set)
+        self._short_forms = set[str]()
+        for name, row in zip(dictionary.names, dictionary.name_concept.tolist(), strict=True):
+            form = form_of(name)
+            self._concepts[form].add(dictionary.ids[row])
+            if is_short_form(name):
+                self._short_forms.add(form)
+
+    def concepts(self, mention: str) -> set[str]:
+        """The ids of the concepts that have a mention as a name."""
+        return self._concepts.get(form_of(mention), set())
+
+    def has_short_form(self, mention: str) -> bool:
+        """Whether a mention is a name that is written like a short form."""
+        return form_of(mention) in self._short_forms
+
+    def current(self, ids: Iterable[str]) -> set[str]:
+        """The ids that ids of before have now, so that one that was merged is no new concept."""
+        return set().union(*map(self.dictionary.resolve, ids))
 
 
 def counted(decisions: Iterable[Decision], found: Sequence[Change]) -> Counter[str]:
@@ -129,11 +174,25 @@ def accepted(change: Change, dictionary: Dictionary, reviewer: str, *, bulk: boo
     return identified(new, dictionary)
 
 
+def take(
+    store: DecisionStore, new: Iterable[Decision], step: Step | None = None
+) -> Sequence[Decision]:
+    """Store decisions of `accepted`, but for those that somebody took meanwhile, and return them.
+
+    Args:
+        store: the file.
+        new: the decisions.
+        step: see `DecisionStore.add`.
+    """
+    with store.transaction() as connection:
+        return add_new(store, connection, new, step, again=True).added
+
+
 def chosen(found: Sequence[Change], wanted: Iterable[str]) -> list[tuple[Change, bool]]:
     """The changes of some kinds, or of decisions by their numbers, and whether it is by a kind.
 
-    By its kind none is chosen that holds in one document alone, or where reviewers disagree. Of
-    those that change alike, the first one stands for all.
+    By its kind none is chosen that is to be accepted one by one; see `Change`. Of those that change
+    alike, the first one stands for all.
 
     Raises:
         ValueError: a word is neither a kind that can be accepted nor the number of such a change.
@@ -143,7 +202,7 @@ def chosen(found: Sequence[Change], wanted: Iterable[str]) -> list[tuple[Change,
     for word in wanted:
         if word not in ACCEPTABLE and word not in of_number:
             raise ValueError(word)
-        by_kind = [c for c in found if c.kind == word and c.is_alone and not c.decision.scope]
+        by_kind = [c for c in found if c.kind == word and not c.one_by_one]
         for change in [of_number[word]] if word in of_number else by_kind:
             key = form_of(change.decision.mention), change.decision.scope, change.now
             if word in of_number or key not in result:

@@ -29,9 +29,9 @@ const expectedOf = ({ answers, share, low, high }) =>
   `Of ${plural(answers, "undecided mention")} with a sure answer some ${percent(share)} are right ` +
   `(${percent(low)} to ${percent(high)}).`;
 
-/** Show what was odd about files that came in, each in a sentence. */
-export function showNotes(notes) {
-  fill(byId("project-notes"), notes.map((note) => make("p", sentence(note))));
+/** Show what was odd about files that came in, each in a sentence, and what may be done about it. */
+export function showNotes(notes, action = null) {
+  fill(byId("project-notes"), notes.map((note) => make("p", sentence(note))), action);
 }
 
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;

@@ -106,6 +106,7 @@ export async function openNew(sources, options) {
       const { files } = projects.get(made.id) ?? { files: 0 };
       projects.set(made.id, { name: made.name, files: files + 1 });
       notes.push(...made.notes);
+      if (made.repeated) notes.push("to take those decisions, add the file to its project once more");
     } catch (error) {
       failure = error;
       notes.push(`Not taken: ${source.file}. ${error.message}`);
@@ -142,13 +143,14 @@ export function showNotesOfNew() {
 
 /** Send a source to an address that takes files, and ask for the column of a table where it must be
  * named, and for who decided what a file says that names nobody; what the service answers, or
- * undefined where none of these was given.
+ * undefined where none of these was given. With `again` decisions are taken, too, that were made
+ * before and hold no more.
  */
 export async function sendSource(path, { file, content, column, encoding }, options) {
-  const { name = "", type = "", limits } = options;
+  const { name = "", type = "", limits, again = false } = options;
   files.checkSize(content.size ?? new Blob([content]).size, { body: limits?.file });
   const asked = { name: name.trim(), type: type.trim(), encoding };
-  const all = { file, column, ...asked, reviewer: knownReviewer() };
+  const all = { file, column, ...asked, again, reviewer: knownReviewer() };
   const query = new URLSearchParams(Object.entries(all).filter(([, value]) => value));
   announce(`Reading ${file} …`);
   const request = { method: "POST", body: content, type: "application/octet-stream" };

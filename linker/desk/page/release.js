@@ -25,21 +25,32 @@ export async function showRelease(_, { accept }) {
 
 const HOW =
   "These are decisions of all projects. Nothing is changed until you accept it; what has no button here you " +
-  "can decide anew in the queue. Decisions that hold in one document, and those on which " +
-  "reviewers disagree, are accepted one by one.";
+  "can decide anew in the queue. Short forms, names of several concepts, decisions that hold in one " +
+  "document, and those on which reviewers disagree, are accepted one by one.";
 
 function shownKind({ kind, words, count: number, acceptable }, changes, accept) {
   const question =
     `Accept the new concepts of ${plural(acceptable, "decision")} (${kind}) without looking at each? ` +
     "They take the place of what was decided. One Undo takes them all back.";
   const act = () => accept({ accept: [kind], count: acceptable }, question);
-  const list = (some) => make("ul.disagreements", some.map((change) => rowOf(change, accept)));
-  const rest = changes.slice(SHOWN);
+  const together = changes.filter((change) => !change.one_by_one);
+  const apart = changes.filter((change) => change.one_by_one);
   return [
     make("h4", `${kind}: ${plural(number, "decision")}`),
     make("p.note", `${words}.`),
     acceptable > 0 && make("p", button(`Accept all ${count(acceptable)} (${kind})`, act)),
-    list(changes.slice(0, SHOWN)),
+    listOf(together, accept),
+    apart.length > 0 && make("h5", `One by one: ${plural(apart.length, "decision")}`),
+    listOf(apart, accept),
+  ];
+}
+
+/** The rows of some changes; many are folded away. */
+function listOf(changes, accept) {
+  const list = (some) => make("ul.disagreements", some.map((change) => rowOf(change, accept)));
+  const rest = changes.slice(SHOWN);
+  return [
+    changes.length > 0 && list(changes.slice(0, SHOWN)),
     rest.length > 0 && make("details", make("summary", plural(rest.length, "more row")), list(rest)),
   ];
 }
@@ -51,8 +62,16 @@ function rowOf({ id, mention, scope, reviewer, accepted, predicate, ...change },
   const old = [!accepted && "not ", conceptsOf(change.before, "no concept"), markOf(predicate)];
   const now = conceptsOf(change.now, "nothing");
   const title = [make("strong", make("bdi", mention)), make("span.note", by)];
+  const why = change.one_by_one && make("p.note", `${change.one_by_one}.`);
   const attributes = { "data-key": id, tabindex: "-1" };
-  return make("li", attributes, title, change.acceptable && take, make("div", old, " → ", now));
+  return make(
+    "li",
+    attributes,
+    title,
+    change.acceptable && take,
+    make("div", old, " → ", now),
+    why,
+  );
 }
 
 function conceptsOf(concepts, none) {

@@ -170,17 +170,21 @@ export class Steps {
     });
   }
 
-  /** Add files to the project. */
-  add(files, limits) {
+  /** Add files to the project; with `again` also decisions that were made before and hold no more,
+   * which a button offers where a file has some.
+   */
+  add(files, limits, again = false) {
     return this.act(async () => {
-      const notes = [];
+      const [notes, repeated] = [[], []];
+      const takeAgain = button("Take these decisions again", () => this.add(repeated, limits, true));
       for (const file of files) {
         const source = { file: file.name, content: file };
-        const summary = await sendSource(`${this.address}/sources`, source, { limits });
+        const summary = await sendSource(`${this.address}/sources`, source, { limits, again });
         if (!summary) return;
         this.page.showSummary(summary);
         notes.push(...summary.notes);
-        showNotes(notes);
+        if (summary.repeated > 0) repeated.push(file);
+        showNotes(notes, repeated.length > 0 && takeAgain);
         announce(`${file.name} was added.`);
       }
       await this.page.refresh();

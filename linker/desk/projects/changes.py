@@ -148,25 +148,24 @@ def remark(store: DecisionStore, step: Step, new: Remark, before: str | None = N
         _write(connection, step, [new])
 
 
-def remark_new(store: DecisionStore, step: Step, remarks: Iterable[Remark]) -> int:
-    """Write the remarks that the project of a step never had, as a step; how many they are.
+def remark_new(connection: sqlite3.Connection, step: Step, remarks: Iterable[Remark]) -> int:
+    """Write the remarks that the project of a step never had, in a transaction; how many they are.
 
     Several on one form become one. Blanks do not count: tables have them instead of line ends.
     """
-    with store.transaction() as connection:
-        known = {
-            (form, kind, _plain(value))
-            for form, kind, value in connection.execute(_OF_PROJECT, [step.project])
-        }
-        new: dict[tuple[str, RemarkKind], dict[str, str]] = {}
-        for form, kind, value in remarks:
-            if (form, kind, plain := _plain(value)) not in known:
-                new.setdefault((form, kind), {})[plain] = value
-        joined = ((*on, "; ".join(values.values())) for on, values in new.items())
-        unknown = [r for r in joined if (r[0], r[1], _plain(r[2])) not in known]
-        if unknown:
-            _write(connection, step, unknown)
-        return len(unknown)
+    known = {
+        (form, kind, _plain(value))
+        for form, kind, value in connection.execute(_OF_PROJECT, [step.project])
+    }
+    new: dict[tuple[str, RemarkKind], dict[str, str]] = {}
+    for form, kind, value in remarks:
+        if (form, kind, plain := _plain(value)) not in known:
+            new.setdefault((form, kind), {})[plain] = value
+    joined = ((*on, "; ".join(values.values())) for on, values in new.items())
+    unknown = [r for r in joined if (r[0], r[1], _plain(r[2])) not in known]
+    if unknown:
+        _write(connection, step, unknown)
+    return len(unknown)
 
 
 def _write(connection: sqlite3.Connection, step: Step, remarks: Iterable[Remark]) -> None:

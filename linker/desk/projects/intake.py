@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
-import threading
 import zlib
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +29,6 @@ _NO = ("0", "no", "false")  # in the column of flags
 _LISTED = 3  # mentions that notes name
 _MANY = 3  # mentions with decisions on others, which nobody corrected by hand
 _WHY_STRANGE = "this is another project's file, or another column was named"
-_STORING = threading.Lock()  # held from when it is seen what is new until it is stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +54,9 @@ class Stored:
     number: int  # of its project
     notes: Sequence[str]  # each in a sentence
     imported: int | None  # decisions that are new; None: it is no file that people reviewed
+    repeated: int = (
+        0  # decisions that were passed over, since they were stored before, and hold no more
+    )
     type: str | None = None  # of the mentions that a new project links
 
 
@@ -146,6 +147,8 @@ def create(
     session: Session,
     name: str,
     kind: str | None,
+    *,
+    again: bool = False,
 ) -> Stored:
     """Make a project of a file, with what is decided in it.
 
@@ -156,6 +159,7 @@ def create(
         session: who does it.
         name: of the project.
         kind: the type of the mentions to link; empty: all; None: see `linking.type_for`.
+        again: see `exchange.add_new`.
 
     Raises:
         Taken: there is a project of this name.
@@ -164,12 +168,19 @@ def create(
     with store.reading() as connection:
         file, further = _with_free_id(connection, file)
     number = rows.create(store, name, file, kind, session.reviewer, session.origin)
-    stored = _keep(store, number, file, said, session.reviewer, [*notes, *further])
+    step = _step(file, number, session.reviewer)
+    stored = _keep(store, step, said, [*file.notes, *notes, *further], again)
     return replace(stored, type=kind)
 
 
 def add(
-    store: DecisionStore, number: int, file: Content, said: Reviewed | None, reviewer: str
+    store: DecisionStore,
+    number: int,
+    file: Content,
+    said: Reviewed | None,
+    reviewer: str,
+    *,
+    again: bool = False,
 ) -> Stored:
     """Add to a project what it does not have yet of a file; or what is decided in one of its own.
 
@@ -179,6 +190,7 @@ def add(
         file: what was read.
         said: see `reviewed_in`.
         reviewer: who does it.
+        again: see `exchange.add_new`.
 
     Raises:
         Missing: there is no such project.
@@ -190,7 +202,7 @@ def add(
         if said is not None:
             if project.kind != "documents" or linking.share(connection, project) == 1:
                 said = _on(said, *linking.mentioned(connection, number))
-            return _keep(store, number, file, said, reviewer, [])
+            return _keep(store, _step(file, number, reviewer), said, file.notes, again)
         rows.check_kind(project, file.kind, file.name)
         rows.check_new(connection, number, file)
         count = len(file.documents)
@@ -206,7 +218,7 @@ def add(
         there = f"{count - len(new):,}"
         notes.insert(0, f"documents that the project has already, which were not added: {there}")
     rows.add(store, number, file)
-    return _keep(store, number, file, None, reviewer, notes)
+    return Stored(number, [*file.notes, *notes], None)
 
 
 def _texts(
@@ -265,28 +277,29 @@ def _on(said: Reviewed, forms: Container[str], documents: Container[str]) -> Rev
     return replace(said, decisions=decisions, remarks=remarks, foreign=[*foreign])
 
 
+def _step(file: Content, number: int, reviewer: str) -> Step:
+    """What reading a file into a project is called in its log."""
+    return Step(f"read {file.name or 'a file'}", reviewer, number)
+
+
 def _keep(
-    store: DecisionStore,
-    number: int,
-    file: Content,
-    said: Reviewed | None,
-    reviewer: str,
-    notes: Sequence[str],
+    store: DecisionStore, step: Step, said: Reviewed | None, notes: Sequence[str], again: bool
 ) -> Stored:
     """Store what is new of what people said in a file, as a step: decisions that the store never
     had, and flags and notes that the project never had, so that a file may be read again."""
-    notes = [*file.notes, *notes]
+    number = step.project or 0
     if said is None:
         return Stored(number, notes, None)
-    step = Step(f"read {file.name or 'a file'}", reviewer, number)
-    with _STORING:
-        added = exchange.add_new(store, said.decisions, step)
+    with store.transaction() as connection:
+        imported = exchange.add_new(store, connection, said.decisions, step, again=again)
+        added, repeated = imported.added, imported.repeated
         step = replace(step, id=added[0].step if added else None)
-        remarked = changes.remark_new(store, step, said.remarks)
+        remarked = changes.remark_new(connection, step, said.remarks)
     told = len(said.decisions), len({(form, kind) for form, kind, _ in said.remarks})
     foreign = ", ".join(map(shorten, said.foreign[:_LISTED]))
     sentences = {
         f"decisions read: {told[0]:,}; of them new: {len(added):,}": True,
+        exchange.repeated_text(repeated): repeated,
         f"flags and notes read: {told[1]:,}; of them new: {remarked:,}": told[1],
         "mentions that the project does not have, on which nothing was read: "
         f"{len(said.foreign):,}, such as {foreign}; {_WHY_STRANGE}": said.foreign,
@@ -294,5 +307,5 @@ def _keep(
         f"rows that are no decisions: {len(said.problems):,}; the first: "
         f"{''.join(said.problems[:1])}": said.problems,
     }
-    notes += [sentence for sentence, is_so in sentences.items() if is_so]
-    return Stored(number, notes, len(added))
+    further = [sentence for sentence, is_so in sentences.items() if is_so]
+    return Stored(number, [*notes, *further], len(added), repeated)

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import hmac
-import ipaddress
 import logging
 import re
 import time
 import traceback
 from typing import Any
-from urllib.parse import urlsplit
 
 from prometheus_client import Gauge, Histogram
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from linker.desk.service import callers, errors
+from linker.desk.service import callers, errors, origins
 from linker.desk.service.errors import Failure
 from linker.desk.service.settings import Key, Limits
 from linker.desk.service.state import Service
@@ -35,7 +32,6 @@ write after an error was sent. They wait for others only for a limited time.
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
 _CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use
 _GONE = 499  # the status of a request whose client left before the answer, as in nginx
-_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^][:@/?#\s]*)(?::\d{0,5})?", re.ASCII)
 _OF_FILES = re.compile(r"/projects(?:/[0-9]+/sources)?")
 _METHODS = frozenset(("GET", "HEAD", "POST", "DELETE", "OPTIONS"))
 _CLOSE = {"Connection": "close"}  # for a request whose body was not read to its end
@@ -117,10 +113,11 @@ class Gate:
             raise Failure(
                 400, "Content-Length and Transfer-Encoding exclude each other", None, _CLOSE
             )
-        host = _HOST.fullmatch(headers.get("host", ""))
-        if host is None:
+        name = origins.host_name(headers.get("host", ""))
+        if name is None:
             raise Failure(400, "the header Host is malformed; expected: NAME:PORT")
-        if not self._is_named(host["name"].strip("[]").lower().removesuffix(".")):
+        any_name = settings.names is None or settings.keys
+        if not any_name and not origins.is_named(name, settings.names or (), settings.origins):
             reason = "this Host is not allowed; use an address, or start linker serve with --cors"
             raise Failure(403, reason)
         key = self._key(headers)
@@ -148,23 +145,10 @@ class Gate:
         known = [key for key in self._settings.keys if hmac.compare_digest(given, key.secret)]
         return known[0] if known else None
 
-    def _is_named(self, name: str) -> bool:
-        """Whether a request calls the service by a name that pages of other sites cannot have.
-
-        A page can let its own name lead to this computer (DNS rebinding), and then counts as ours.
-        """
-        settings = self._settings
-        if settings.names is None or settings.keys:
-            return True
-        with contextlib.suppress(ValueError):
-            return bool(ipaddress.ip_address(name))
-        return name in {*settings.names, *(urlsplit(o).hostname for o in settings.origins)}
-
     def _is_ours(self, headers: Headers) -> bool:
-        """Whether no page of another site, which a browser names as the origin, sends a request."""
-        origin = headers.get("origin")
-        own = (f"{scheme}://{headers.get('host')}" for scheme in ("http", "https"))
-        return origin is None or origin in {*own, *self._settings.origins}
+        """Whether no page of another site sends a request."""
+        origin, host = headers.get("origin"), headers.get("host", "")
+        return origins.is_ours(origin, host, self._settings.origins)
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
         """Count a request, and log it by the pattern of its path, which holds no user's text."""

@@ -8,6 +8,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
 from typing import IO, Annotated, Any
 from urllib.parse import quote
@@ -85,6 +86,9 @@ async def _upload(
 
 
 Uploaded = Annotated[Upload, Depends(_upload)]
+Again = Annotated[
+    bool, Query(description="Whether decisions of before are taken that hold no more.")
+]
 
 
 @routes.get("")
@@ -115,26 +119,26 @@ async def create(
     type: Annotated[
         str | None, Query(max_length=200, description="Of the mentions to link; empty: all.")
     ] = None,
+    again: Again = False,
 ) -> dict[str, Any]:
     """Keep a file as a project; its mentions are linked from now on, as time allows."""
     read = await upload.read(desk.service.limits.file)
     session = Session(desk.service.linker, desk.origin, reviewer)
     said = await _reviewed_in(read, session)
     name = name.strip() or PurePath(upload.name).stem or "project"
-    return await _answer(
-        desk, await desk.take(intake.create, desk.store, read, said, session, name, type)
-    )
+    take = partial(intake.create, again=again)
+    return await _answer(desk, await desk.take(take, desk.store, read, said, session, name, type))
 
 
 @routes.post("/{number}/sources", status_code=201, openapi_extra=_FILE)
 async def add(
-    desk: Desk, number: Number, upload: Uploaded, reviewer: ReviewerName
+    desk: Desk, number: Number, upload: Uploaded, reviewer: ReviewerName, again: Again = False
 ) -> dict[str, Any]:
     """Add a further file to a project; of one that linker wrote, the decisions are taken.
 
     Of documents, those are added that the project does not have.
     Such a table needs no column, which the project knows. `imported` is how many decisions are
-    new.
+    new, `repeated` how many were passed over that were made before and hold no more.
     """
     project = await desk.read(lambda connection: rows.project(connection, number))
     there = await desk.read(lambda connection: rows.sources(connection, number))
@@ -145,9 +149,8 @@ async def add(
         rows.check_kind(project, "table", upload.name)
         raise
     said = await _reviewed_in(read, Session(desk.service.linker, desk.origin, reviewer))
-    return await _answer(
-        desk, await desk.take(intake.add, desk.store, number, read, said, reviewer)
-    )
+    take = partial(intake.add, again=again)
+    return await _answer(desk, await desk.take(take, desk.store, number, read, said, reviewer))
 
 
 async def _reviewed_in(file: sources.Content, session: Session) -> Reviewed | None:
@@ -162,8 +165,10 @@ async def _reviewed_in(file: sources.Content, session: Session) -> Reviewed | No
 
 async def _answer(desk: Workbench, stored: Stored) -> dict[str, Any]:
     """The project to which a file came, and what there is to tell."""
-    imported = {} if stored.imported is None else {"imported": stored.imported}
-    return await desk.summary(stored.number) | {"notes": stored.notes} | imported
+    said: dict[str, Any] = {"notes": stored.notes}
+    if stored.imported is not None:
+        said |= {"imported": stored.imported, "repeated": stored.repeated}
+    return await desk.summary(stored.number) | said
 
 
 @routes.post("/{number}/name")

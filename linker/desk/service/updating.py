@@ -51,6 +51,7 @@ async def changed(desk: Desk) -> Response:
         changes = [
             written([change.decision])[0]
             | {"kind": change.kind, "acceptable": change.kind in updating.ACCEPTABLE}
+            | {"one_by_one": change.one_by_one}
             | {"before": _named(concepts_of(change.decision), before)}
             | {"now": _named(change.now, dictionary)}
             for change in found
@@ -64,8 +65,8 @@ async def changed(desk: Desk) -> Response:
 async def accept(desk: Desk, body: Annotated[Acceptance, Body()]) -> dict[str, Any]:
     """Let what the dictionary says take the place of decisions, as one step.
 
-    Of a kind no decision is taken that holds in one document alone, or where reviewers disagree.
-    409 where it would make none, or not as many as `count`.
+    Of a kind no decision is taken whose `one_by_one` says why somebody has to look at it. 409 where
+    it would make none, or not as many as `count`, or somebody made them meanwhile.
     """
     service, dictionary = desk.service, desk.service.linker.dictionary
     if body.project is not None:
@@ -84,7 +85,10 @@ async def accept(desk: Desk, body: Annotated[Acceptance, Body()]) -> dict[str, A
     if not decisions or body.count not in (None, len(decisions)):
         raise Failure(409, f"it would make {len(decisions):,} decisions; look at them again")
     step = Step(words_of(decisions), body.reviewer, body.project)
-    return {"decisions": written(await service.add(desk.store, decisions, step))}
+    added = await service.write(updating.take, desk.store, decisions, step)
+    if not added:
+        raise Failure(409, "these decisions were made meanwhile; look at them again")
+    return {"decisions": written(added)}
 
 
 def _named(ids: Iterable[str], of: Dictionary) -> list[dict[str, str]]:

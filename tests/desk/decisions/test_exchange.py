@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import string
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +19,7 @@ from linker.desk.decisions.store import DecisionStore, Step, add_step, undo
 from linker.errors import InputError, Skip
 from linker.ids import parse_gold
 from linker.io import mentions
+from linker.io.outputs import decisions_text
 from linker.records import Decision
 
 TEXT = st.text(string.ascii_letters + "\"' é,;|", max_size=8).map(str.strip)
@@ -83,15 +87,113 @@ def test_bad_rows(tmp_path: Path, row: str) -> None:
     assert list(exchange.read(path, on_error=Skip())) == [Decision("good", "A")]
 
 
+def add_new(store: DecisionStore, *rows: Decision, again: bool = False) -> tuple[list[str], int]:
+    """The ids that are new, and how many were passed over that hold no more."""
+    with store.transaction() as connection:
+        imported = exchange.add_new(store, connection, rows, again=again)
+    return [d.concept_id for d in imported.added], imported.repeated
+
+
+def in_force(store: DecisionStore) -> list[str]:
+    return [d.concept_id for d in store.list()]
+
+
 def test_an_import_may_be_repeated(tmp_path: Path) -> None:
     rows = [Decision("m", concept, time=time) for concept, time in ("A1", "B2", "A1")]
     with DecisionStore(tmp_path / "d.db") as store:
-        assert len(exchange.add_new(store, [*rows, *rows])) == 2
-        assert exchange.add_new(store, rows) == []
-        assert [d.concept_id for d in store.list()] == ["B"]
+        assert add_new(store, *rows, *rows) == (["A", "B"], 0)
+        assert add_new(store, *rows) == ([], 0)
+        assert in_force(store) == ["B"]
         store.withdraw([2])
-        assert exchange.add_new(store, rows) == []  # what was withdrawn stays so
-        assert [d.concept_id for d in store.list()] == ["A"]
+        assert add_new(store, *rows) == ([], 0)  # what was withdrawn stays so
+        assert in_force(store) == ["A"]
+        assert add_new(store, *rows, again=True) == ([], 0)
+        assert add_new(store, Decision("m", "B", time="3")) == (["B"], 0)  # said anew
+
+
+def test_a_row_without_a_time_is_taken_once(tmp_path: Path) -> None:
+    """However often its file is imported, and whatever was decided after that."""
+    gout, none = Decision("Gout", "A", reviewer="Ann"), Decision("gout", "", reviewer="ann")
+    with DecisionStore(tmp_path / "d.db") as store:
+        assert add_new(store, gout, gout) == (["A"], 0)
+        assert add_new(store, none) == ([""], 0)
+        assert add_new(store, gout) == ([], 1)  # it was replaced
+        assert in_force(store) == [""]
+        store.withdraw([1, 2])
+        assert add_new(store, replace(gout, reviewer="ANN"), none) == ([], 2)
+        assert add_new(store, gout, replace(gout, scope="7")) == (["A"], 1)  # in one document
+        assert add_new(store, replace(gout, predicate="broad")) == (["A"], 0)
+        assert add_new(store, replace(gout, accepted=False)) == (["A"], 0)
+
+
+def test_what_was_decided_before_is_taken_again_where_that_is_wanted(tmp_path: Path) -> None:
+    a, b = Decision("m", "A"), Decision("m", "B")
+    with DecisionStore(tmp_path / "d.db") as store:
+        add_new(store, a, b)
+        assert add_new(store, b, again=True) == ([], 0)  # as it is
+        assert add_new(store, a, a, again=True) == (["A"], 0)
+        assert in_force(store) == ["A"]
+        assert add_new(store, a, b, a, again=True) == (["B", "A"], 0)
+
+
+def test_who_returns_to_an_earlier_concept_in_an_exported_table_is_heard(tmp_path: Path) -> None:
+    """The table says what was in force when it was written, so that it is later than that."""
+
+    def reviewed(state: str, concept: str) -> list[Decision]:
+        before = decisions_text(store.list()) if store.list() else ""
+        header = "mention\tconcept_id\tmatched_name\tstate\tdecisions\n"
+        cells = "m", concept, "x", state, '"' + before.replace('"', '""') + '"'
+        return list(exchange.read(table(tmp_path, header + "\t".join(cells) + "\n")))
+
+    with DecisionStore(tmp_path / "d.db") as store:
+        first = reviewed("accepted", "A")
+        assert add_new(store, *first) == (["A"], 0)
+        second = reviewed("accepted", "B")
+        assert add_new(store, *second) == (["B"], 0)
+        third = reviewed("accepted", "A")
+        assert add_new(store, *third) == (["A"], 0)
+        for earlier, count in ((first, 0), (second, 1), (third, 0)):
+            assert add_new(store, *earlier) == ([], count)
+        assert in_force(store) == ["A"]
+        fourth = reviewed("rejected", "A")
+        assert add_new(store, *fourth) == (["A"], 0)
+        assert add_new(store, *reviewed("accepted", "A")) == (["A"], 0)
+        assert add_new(store, *fourth) == ([], 1)
+        assert [d.accepted for d in store.list()] == [True]
+
+
+IMPORTING = """
+import sys
+from linker.desk.decisions import exchange
+from linker.desk.decisions.store import DecisionStore
+from linker.records import Decision
+
+rows = [Decision(f"mention {number}", "A", reviewer="ann") for number in range(300)]
+with DecisionStore(sys.argv[1]) as store:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    with store.transaction() as connection:
+        print(len(exchange.add_new(store, connection, rows).added))
+"""
+
+
+def test_imports_of_one_file_at_once_store_each_decision_once(tmp_path: Path) -> None:
+    path = str(tmp_path / "d.db")
+    DecisionStore(path).close()
+    about: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-c", IMPORTING, path]
+    imports = [subprocess.Popen(command, **about) for _ in range(4)]
+    for each in imports:
+        assert each.stdout.readline() == "ready\n"
+    for each in imports:  # which begin at once
+        each.stdin.write("\n")
+        each.stdin.flush()
+    counts = [int(each.communicate(timeout=60)[0]) for each in imports]
+    assert sorted(counts) == [0, 0, 0, 300]
+    with DecisionStore(path) as store:
+        assert len(store.history()) == 300
+        store.withdraw([1])
+        assert len(store.list()) == 299  # no double is left in force
 
 
 def test_mentions_to_train_on(tmp_path: Path) -> None:

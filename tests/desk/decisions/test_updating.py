@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from linker import Decision, Dictionary
-from linker.desk.decisions.store import releases
-from linker.desk.decisions.updating import Change, accepted, changes, chosen
+from linker.desk.decisions.store import DecisionStore, releases
+from linker.desk.decisions.updating import Change, accepted, changes, chosen, take
 from linker.linking.decisions import in_force, standing
 
 HEADER = "id\tname\tsynonyms\talt_ids"
-OLD = ("D:1\tGout\t\t", "D:9\tOld\t\t", "D:2\tFoot Pain\told foot\t", "D:77\tGone\t\t")
+OLD = (
+    "D:1\tGout\t\t",
+    "D:9\tOld\ttoe ache\t",
+    "D:2\tFoot Pain\told foot\t",
+    "D:5\tThree\ttwice\t",
+    "D:77\tGone\t\t",
+)
 RELEASE = (
-    "D:1\tGout\tpodagra\tD:9",  # D:9 was merged into it
+    "D:1\tGout\tpodagra|toe ache\tD:9",  # D:9 was merged into it
     "D:2\tFoot Pain\tsore foot|old foot\t",
     "D:3\tTea Allergy\t\t",
     "D:4\tTwo\tboth\t",
-    "D:5\tThree\tboth\t",
+    "D:5\tThree\tboth|twice\t",
+    "D:6\tFour\tFAP|wet joint|twice\t",
 )
 
 
@@ -62,6 +70,7 @@ EVERY = [
     decision("old foot", "D:1", 7),  # a name already, when a person decided otherwise
     decision("nothing", "", 8),
     decision("podagra", "", 9),  # had no concept
+    decision("toe ache", "D:2", 10),  # a name of D:9 already, which is D:1 now
 ]
 
 
@@ -122,7 +131,7 @@ def test_rows_and_kinds_are_chosen(found: Callable[..., list[Change]]) -> None:
     for word in ("1", "2", "5", "6", "merged", "all"):  # without one answer, or nothing to decide
         with pytest.raises(ValueError, match=word):
             wanted(word)
-    apart = found(
+    with_others = found(
         decision("sore foot", "D:1", 1, scope="7"),  # of one document
         decision("podagra", "D:2", 2),
         decision("podagra", "D:3", 3, reviewer="Cy"),  # they disagree; each is moved
@@ -131,5 +140,49 @@ def test_rows_and_kinds_are_chosen(found: Callable[..., list[Change]]) -> None:
         decision("Sore foot", "D:1", 6),
         decision("sore foot", "D:1", 7, reviewer="Cy"),
     )
-    assert wanted("moved", among=apart) == [(2, True), (6, True)]
-    assert wanted("1", "4", among=apart) == [(1, False), (4, False)]
+    assert wanted("moved", among=with_others) == [(2, True), (6, True)]
+    assert wanted("1", "4", among=with_others) == [(1, False), (4, False)]
+
+
+def test_short_forms_and_names_of_several_concepts_are_accepted_one_by_one(
+    found: Callable[..., list[Change]],
+) -> None:
+    every = found(
+        decision("FAP", "D:1", 1),
+        decision("fap", "D:1", 2, scope="7"),
+        decision("Wet joint", "D:1", 3),  # is no short form
+        decision("twice", "D:1", 4),  # D:5 had the name before, D:6 has it, too
+        decision("tea allergy", "D:1", 5),
+        decision("tea allergy", "D:2", 6, reviewer="Cy"),
+        decision("tea allergy", "D:3", 7, reviewer="Di"),
+    )
+    assert [(c.decision.id, c.kind, bool(c.one_by_one)) for c in every] == [
+        (1, "moved", True),
+        (2, "moved", True),
+        (3, "moved", False),
+        (4, "moved", True),
+        (5, "moved", True),
+        (6, "moved", True),
+    ]
+    assert len({change.one_by_one for change in every}) == 5
+    in_bulk = chosen(every, ["moved"])
+    assert [(change.decision.id, bulk) for change, bulk in in_bulk] == [(3, True)]
+    by_number = chosen(every, ["moved", "1", "4"])
+    assert [(change.decision.id, bulk) for change, bulk in by_number] == [
+        (3, True),
+        (1, False),
+        (4, False),
+    ]
+    (lower,) = found(decision("fap", "D:1", 8))  # the dictionary writes it FAP
+    assert lower.one_by_one == every[0].one_by_one
+
+
+def test_what_is_accepted_twice_is_stored_once(
+    found: Callable[..., list[Change]], release: Dictionary, tmp_path: Path
+) -> None:
+    (change,) = found(decision("sore foot", "D:1", 1))
+    new = [accepted(change, release, "Ann", bulk=True)]
+    with DecisionStore(tmp_path / "d.sqlite") as store:
+        assert [d.concept_id for d in take(store, new)] == ["D:2"]
+        assert take(store, new) == []
+        assert len(store.history()) == 1

@@ -85,10 +85,11 @@ class Desk:
         column: str | None = None,
         encoding: str | None = None,
         number: int = 1,
+        again: bool = False,
     ) -> Stored:
         read = self.read(content, file, column, encoding, number)
         said = intake.reviewed_in(read, self.session)
-        stored = intake.add(self.store, number, read, said, "Bob")
+        stored = intake.add(self.store, number, read, said, "Bob", again=again)
         assert list(linking.link(self.store, number, self.linker))[-1] == 1
         return stored
 

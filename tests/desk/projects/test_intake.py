@@ -36,6 +36,35 @@ def test_a_reviewed_file_is_read_back_once(desk: Desk) -> None:
     assert desk.row("breast cancer")["note"] == "seen"
 
 
+def test_a_file_that_is_read_again_undoes_nothing(desk: Desk) -> None:
+    desk.create(WARDS)
+    header, lines = desk.table()
+    lines[1]["state"] = "accepted"
+    text = desk.written(header, lines)
+    desk.add(text)
+    desk.decide("breast cancer", None, "Bob")
+    stored = desk.add(text)
+    assert (stored.imported, stored.repeated) == (0, 1)
+    assert said(desk)[-1] == ("breast cancer", "", "Bob")
+    stored = desk.add(text, again=True)
+    assert (stored.imported, stored.repeated) == (1, 0)
+    desk.store.withdraw([d.id or 0 for d in desk.store.list()])
+    assert desk.add(text).repeated == 1
+    assert desk.row("breast cancer")["state"] == "no concept"  # which the withdrawn one replaced
+
+
+def test_who_returns_to_an_earlier_concept_in_a_later_table_is_heard(desk: Desk) -> None:
+    desk.create(WARDS)
+    filled = []
+    for state in ("accepted", "no concept", "accepted"):
+        header, lines = desk.table()
+        lines[1] |= {"state": state, "concept_id": "MESH:D001943" if state == "accepted" else ""}
+        filled.append(desk.written(header, lines))
+        assert desk.add(filled[-1]).imported == 1
+    assert [desk.add(text).imported for text in filled] == [0, 0, 0]
+    assert said(desk) == [("breast cancer", "MESH:D001943", "Bob")]
+
+
 def test_documents_are_reviewed_in_a_table(desk: Desk) -> None:
     desk.create(PUBTATOR, "a.txt")
     header, lines = desk.table(form="tsv")

@@ -68,6 +68,21 @@ def test_a_decision_holds_and_is_undone(client: Any) -> None:
     assert client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).status_code == 404
 
 
+def test_a_file_that_is_read_again_undoes_nothing(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    table = client.get(f"/projects/{project}/export").text
+    filled = table.replace(",model,", ",accepted,", 1)
+    sent: Any = {"params": {"file": "back.csv", "reviewer": "Ada"}, "content": filled.encode()}
+    url = f"/projects/{project}/sources"
+    assert client.post(url, **sent).json()["imported"] == 1
+    client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"})
+    answer = client.post(url, **sent).json()
+    assert (answer["imported"], answer["repeated"]) == (0, 1)
+    sent["params"]["again"] = "true"
+    answer = client.post(url, **sent).json()
+    assert (answer["imported"], answer["repeated"]) == (1, 0)
+
+
 def test_what_is_expected_is_of_the_model_that_answered(client: Any) -> None:
     names = "".join(f"breast cancer {number}\n" for number in range(60))
     project = create(client, f"mention\n{names}zzzz qqqq\n")

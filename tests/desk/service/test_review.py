@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import re
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,30 @@ def test_an_encoding_may_be_named(address: str, context: Any, tmp_path: Path) ->
         page.get_by_label("Encoding").fill("windows-1250")
         page.set_input_files("#file", [tmp_path / "others.csv"])
         expect(page.locator("#rows")).to_contain_text("świnka")
+
+
+def test_decisions_of_before_are_taken_again_where_somebody_says_so(
+    address: str, make: Make, show: Open
+) -> None:
+    project = make()
+    with urllib.request.urlopen(f"{address}{project}/export") as answer:
+        table = answer.read().decode()
+    filled = table.replace(",model,", ",accepted,", 1)
+    page = show(project, "Eve")  # who decides nothing in other tests
+    notes = page.locator("#project-notes")
+    again = notes.get_by_role("button", name="Take these decisions again")
+    drop(page, "back.csv", filled)
+    expect(notes).to_contain_text("Decisions read: 1; of them new: 1.")
+    expect(again).to_have_count(0)
+    progress(page, "2 of 6 decided")
+    asked(f"{address}{project}/undo", {"reviewer": "Eve"})
+    drop(page, "back.csv", filled)
+    expect(notes).to_contain_text("replaced or withdrawn since, passed over: 1.")
+    progress(page, "0 of 6 decided")
+    again.click()
+    expect(notes).to_contain_text("Decisions read: 1; of them new: 1.")
+    expect(again).to_have_count(0)
+    progress(page, "2 of 6 decided")
 
 
 def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: Make) -> None:

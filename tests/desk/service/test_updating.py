@@ -27,7 +27,7 @@ HEADER = "id\tname\tsynonyms\talt_ids"
 OLD = ("D:1\tGout\t\t", "D:9\tOld\t\t", "D:2\tFoot Pain\t\t", "D:77\tGone\t\t")
 RELEASE = (
     "D:1\tGout\tpodagra\tD:9",  # D:9 was merged into it
-    "D:2\tFoot Pain\tsore foot|wet foot\t",
+    "D:2\tFoot Pain\tsore foot|wet foot|FAP\t",
     "D:3\tTea Allergy\t\t",
 )
 DECISIONS = [
@@ -169,6 +169,49 @@ def test_the_earlier_dictionary_is_needed(
 def address(service: Service) -> Iterator[str]:
     with serving(create(service)) as address:
         yield address
+
+
+FAP = Decision("FAP", "D:1", reviewer="Bob")
+
+
+def test_a_short_form_is_accepted_by_its_number_alone(client: Any, service: Service) -> None:
+    assert service.store
+    (added,) = service.store.add([FAP])
+    found = client.get("/decisions/changes").json()["changes"]
+    assert [c["mention"] for c in found if c["one_by_one"]] == ["wet foot", "FAP"]
+    answer = accept(client, "moved", count=2)
+    assert [d["mention"] for d in answer.json()["decisions"]] == ["sore foot", "podagra"]
+    (by_number,) = accept(client, added.id).json()["decisions"]
+    assert (by_number["mention"], by_number["bulk"]) == ("FAP", False)
+
+
+@needs_browser
+def test_a_short_form_is_listed_apart_on_the_page(
+    service: Service, address: str, context: Any
+) -> None:
+    expect = pytest.importorskip("playwright.sync_api").expect
+    assert service.store
+    service.store.add([FAP])
+    asked(f"{address}projects?file=names.txt", b"podagra\ngout\n")
+    with opened(context, address, "review?project=1") as page:
+        page.fill("#reviewer", "Ann")
+        page.click("#show-release")
+        view, status = page.locator("#release-view"), page.locator("#status")
+        moved = view.locator("h4", has_text="moved")
+        expect(moved).to_have_text("moved: 4 decisions")
+        expect(view.locator("h5")).to_have_text(["One by one: 2 decisions"])
+        apart = view.locator("h5 + ul > li")
+        expect(apart).to_have_count(2)
+        expect(apart.last).to_contain_text("the mention is a short form")
+        view.get_by_role("button", name="Accept all 2 (moved)").click()
+        page.get_by_role("dialog").get_by_role("button", name="Accept them").click()
+        expect(status).to_contain_text("2 decisions accepted.")
+        expect(moved).to_have_text("moved: 2 decisions")
+        view.get_by_role("button", name="Accept Foot Pain for FAP").click()
+        expect(status).to_contain_text("1 decision accepted.")
+        expect(apart).to_have_count(1)
+    decided = [(d.mention, d.bulk) for d in service.store.list() if d.reviewer == "Ann"]
+    assert decided == [("sore foot", True), ("podagra", True), ("FAP", False)]
 
 
 @needs_browser
