@@ -27,11 +27,11 @@ from linker.io.outputs import BREAKS, Layout, ObjectSource, owner_of, spans_text
 from linker.io.parsing import by_column, comments, numbered, parse_each
 from linker.io.rows import TableRow, read_rows, titles_of
 from linker.records import (
+    IN_BULK,
     Candidate,
     Decision,
     Document,
     IdMapping,
-    Mention,
     Part,
     Predicate,
     Prediction,
@@ -64,7 +64,7 @@ PREDICATES: Mapping[Predicate, str] = {
 _ONE, _ONE_OF_SEVERAL = PREDICATES[""], PREDICATES["related"]
 _UNSPECIFIED = "semapv:UnspecifiedMatching"
 _BY_HAND = "semapv:ManualMappingCuration"
-_IN_BULK = _UNSPECIFIED  # nobody looked at it, and how it matched is not kept
+_JUSTIFIED_IN_BULK = _UNSPECIFIED  # nobody looked at it, and how it matched is not kept
 _LICENSE = "https://w3id.org/sssom/license/unspecified"
 FOOTER = ""
 _SETS = "https://w3id.org/sssom/mappings/"
@@ -249,7 +249,7 @@ def _curated_rows(
     # a value of a column of lists: bars and backslashes have a backslash before them
     author = re.sub(r"([\\|])", r"\\\1", row.reviewer.translate(BREAKS))
     for number, identifier in enumerate(ids, 1):
-        bulk = "accepted in bulk" * row.bulk  # by whom it does not say
+        bulk = IN_BULK if row.bulk else ""  # by whom it does not say
         comment = (_place(number, len(ids), row.predicate), bulk, where, scope)
         yield {
             "subject_label": row.mention,
@@ -257,7 +257,7 @@ def _curated_rows(
             "predicate_modifier": "" if row.accepted else "Not",
             "object_id": _curie(identifier, prefixes),
             "object_label": name(identifier) if identifier else "",
-            "mapping_justification": _IN_BULK if row.bulk else _BY_HAND,
+            "mapping_justification": _JUSTIFIED_IN_BULK if row.bulk else _BY_HAND,
             "author_label": "" if row.bulk else author,
             "subject_type": _LITERAL,
             "object_source_version": row.release,
@@ -312,7 +312,7 @@ def _rows(
             "mapping_tool": NAME,
             "mapping_tool_version": VERSION,
             "confidence": _confidence(part),
-            "comment": _comment(document, prediction.mention, part, place),
+            "comment": _comment(document, prediction, part, place),
         }
         broader = None if place else part.broader
         if broader:  # first: of rows that a person took over, the last one counts
@@ -357,7 +357,7 @@ def _three(value: float) -> str:
 
 def _where(document: Document | None, prediction: Prediction, decision: Decision) -> str:
     """What a decision was applied to: the state of the mention, and where it stands."""
-    mention, texts = prediction.mention, [f"state {prediction.state}"]
+    mention, texts = prediction.mention, [f"state {prediction.written_state}"]
     if mention.text != decision.mention:
         texts.append(f"written {mention.text}")
     if owner := owner_of(document, mention):
@@ -373,9 +373,13 @@ def _place(number: int, count: int, predicate: Predicate = "") -> str:
     return f"part {number} of {count}" + ", related" * (count > 1)
 
 
-def _comment(document: Document | None, mention: Mention, part: Part, place: str) -> str:
-    """How the part is read, if it is not the mention as it stands, and where the mention is."""
+def _comment(document: Document | None, prediction: Prediction, part: Part, place: str) -> str:
+    """How the part is read, if it is not the mention as it stands, that the answer was accepted in
+    bulk, if it was, and where the mention is."""
+    mention = prediction.mention
     read, texts = part.expanded or part.text, [place] if place else []
+    if prediction.written_state == IN_BULK:
+        texts.append(f"state {IN_BULK}")
     if read != mention.text:
         texts.append(f"read as {read}")
     owner = owner_of(document, mention)

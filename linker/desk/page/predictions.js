@@ -80,6 +80,7 @@ export const LOOKS = {
   open: "open",
   rejected: "rejected",
   accepted: "accepted",
+  "accepted in bulk": "accepted in bulk",
   "no concept": "no concept",
   linked: "model",
   unsure: "model, unsure",

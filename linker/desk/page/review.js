@@ -23,7 +23,7 @@ import { listenReviewer, readModel, who } from "./service.js";
 import { Steps } from "./steps.js";
 import { readNames } from "./verdicts.js";
 
-const [OFTEN, SELDOM] = [2000, 3000]; // milliseconds between two looks at what others do
+const [OFTEN, SELDOM] = [1000, 3000]; // milliseconds between two looks at what others do
 const OTHERS = { disagreements: showDisagreements, release: showRelease, failures: showFailures };
 const VIEWS = ["queue", "document", ...Object.keys(OTHERS)];
 const STAY = "linker.stay"; // kept in the browser where nobody goes on after a decision
@@ -90,9 +90,10 @@ async function openQueue(key) {
     throw error;
   });
   if (!answer) return;
-  take(key);
-  overview.showFigures(answer);
-  if (key) await showGroup(key);
+  const isThere = key && answer.has_row;
+  take(isThere ? key : null);
+  overview.showFigures(answer, view.summary);
+  if (isThere) await showGroup(key);
   else if (queue.total) await select(0, { quietly: true });
   else showEntry(null);
   keepAddress();
@@ -106,7 +107,11 @@ async function refresh() {
   if (isText) groups.rename((view.key = await documents.refresh()));
   const answer = await queue.refresh(view.key);
   if (!answer) return;
-  overview.showFigures(answer);
+  overview.showFigures(answer, view.summary);
+  if (view.key && !answer.has_row) {
+    if (view.summary.linked < 1) return showWaiting();
+    take(null);
+  }
   if (view.key) await showGroup(view.key);
   else if (queue.total && view.shows === "queue") await select(0, { quietly: true });
   else showEntry(null);
@@ -114,12 +119,23 @@ async function refresh() {
   await filters.count();
 }
 
+/** Say that the selected row is being linked again; its answer comes back under the same key. */
+function showWaiting() {
+  const mention = groups.entry?.row.mention;
+  showEntry(null);
+  if (mention) byId("answer").textContent = `“${mention}” is being linked again`;
+}
+
 function showSummary(summary) {
+  const isLost = summary.mentions < (view.summary?.mentions ?? 0); // their answers were forgotten
+  view.again = summary.linked < 1 && (view.again || isLost);
+  summary.again = view.again;
   if (summary.version !== view.version) learning.lookAgain();
   Object.assign(view, { summary, version: summary.version });
   documents.total = summary.documents;
   overview.show(summary);
   filters.offer(summary);
+  if (summary.linked < 1) view.lookSoon?.();
 }
 
 /** Keep the project, the row and the filter in the address, so that a reload shows the same. */
@@ -130,9 +146,18 @@ function keepAddress() {
   history.replaceState(null, "", `review?${new URLSearchParams(all)}`);
 }
 
+/** Read all anew, after another model took the place of the one that linked the project. */
+async function readAgain() {
+  showSummary(await getJson(address));
+  await refresh();
+}
+
 /** Look again and again at what others do; seldom, where nothing is being linked. */
 async function poll() {
-  await new Promise((done) => setTimeout(done, view.summary.linked < 1 ? OFTEN : SELDOM));
+  await new Promise((done) => {
+    view.lookSoon = done;
+    setTimeout(done, view.summary.linked < 1 ? OFTEN : SELDOM);
+  });
   if (!document.hidden && !steps.busy)
     try {
       const before = view.version;
@@ -254,7 +279,7 @@ async function changed({ rows, summary }) {
 async function countQueue() {
   const { reading } = queue;
   const figures = await getJson(`${address}/queue?${asked({ limit: 1 })}`);
-  if (reading === queue.reading && figures.version >= view.version) overview.showFigures(figures);
+  if (reading === queue.reading && figures.version >= view.version) overview.showFigures(figures, view.summary);
 }
 
 /** Show the row of a key, in the list where it is there. */
@@ -427,7 +452,7 @@ async function start() {
   if (project) {
     byId("show-release").hidden = !model.before;
     files.listen((chosen) => steps.add(chosen, model.limits));
-    learning.listen({ reviewer: who, taken: () => attempt(refresh) });
+    learning.listen({ reviewer: who, taken: () => attempt(readAgain) });
     return openProject();
   }
   byId("projects").hidden = false;
