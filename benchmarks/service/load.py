@@ -34,7 +34,7 @@ import httpx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.lib import results
+from benchmarks.lib import measure, results
 from linker import Linker
 
 CLIENTS = 64
@@ -72,6 +72,10 @@ class Server:
         figures = httpx.get(f"{self.url}/metrics").text
         (value,) = re.findall(r"(?m)^process_resident_memory_bytes (\S+)", figures)
         return round(float(value) / 1e6, 1)
+
+    def held(self, field: str) -> float:
+        """A figure of its memory in MB as the system has it: VmRSS now, VmHWM the most so far."""
+        return next(measure.memory(self._process.pid, field))
 
     def end(self, sign: int = signal.SIGTERM) -> None:
         """End it."""

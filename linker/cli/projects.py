@@ -56,14 +56,19 @@ def take(options: SimpleNamespace) -> None:
     """Take files into a project, and link their mentions."""
     name = options.project.strip()
     with opened(options) as file:
+        store.remove_unfinished(file)
         with file.reading() as there:
             known = [source.column for source in store.sources(there, _number(file, name))]
         read = []
-        for path in (each for given in options.files for each in paths_of(given)):
-            with files.open_binary(path) as raw, files.reading(path):
-                content = raw.read()
-            about = Path(str(path)).name.removesuffix(".gz"), options.column, options.encoding
-            read.append(sources.read(content, *about, _LONGEST, known))
+        for given in options.files:
+            read_as: Any = options.read_as
+            if read_as == "auto":
+                read_as = "documents" if files.is_folder(given) else None
+            for path in paths_of(given):
+                with files.open_binary(path) as raw, files.reading(path):
+                    content = raw.read()
+                about = Path(str(path)).name.removesuffix(".gz"), options.column, options.encoding
+                read.append(sources.read(content, *about, _LONGEST, known, read_as=read_as))
         linker = Linker.load(options.model)
         linker.use("fp32", options.device)
         for one in read:
@@ -94,6 +99,9 @@ def _take(
         stored = intake.create(file, read, said, session, name, kind, again=options.again)
         what = f" of type {stored.type}" if stored.type else ""
         common.say(f"project {stored.number}: {name}; its mentions{what} are linked")
+    if said is None:
+        rows = "" if read.kind == "documents" else " rows"
+        common.say(f"{read.name}: read as {read.kind}: {read.count:,}{rows}")
     for note in stored.notes:
         common.say(note)
     return stored.number

@@ -17,7 +17,7 @@ from linker.cli import options as o
 from linker.cli.evaluate import check
 from linker.desk.decisions import exchange, updating
 from linker.desk.decisions.store import identified, releases, replaced
-from linker.desk.projects import learning
+from linker.desk.projects import learning, sources
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError, UsageError, shown
 from linker.io import mentions, persistence, tsv
@@ -57,6 +57,9 @@ _PROJECT = o.option("Name or number of a project.", "NAME")
     model=o.MODEL,
     reviewer=o.option("Reviewer of what names none.", "NAME", default=""),
     column=o.option("Column of the mentions in a table, by name or number. [mention]", "NAME"),
+    read_as=o.choice(
+        ("auto", *sources.KINDS), "With --project: what FILEs are; auto: what they look like."
+    ),
     mention_type=o.kind("With --project: link only mentions of this type; empty: all."),
     encoding=o.ENCODING,
     device=o.DEVICE,
@@ -77,8 +80,9 @@ def import_(options: SimpleNamespace) -> None:
     what holds no more, of rows without a time. So a FILE may be imported again.
 
     With --project a FILE is a table, a list of names, a text, documents (PubTator, BioC, JSON
-    lines), or a folder of texts; of what linker wrote and a person reviewed, the decisions are
-    taken. Where the dictionary is one of diseases, only those are linked unless --type says so.
+    lines), or a folder of texts; --read-as says what a plain text is. Of what linker wrote and a
+    person reviewed, the decisions are taken. Where the dictionary is one of diseases, only those
+    are linked unless --type says so.
     """
     if options.project:
         projects.take(options)

@@ -53,6 +53,7 @@ _OPEN = "may {} without a key; let a proxy ask for one"  # what users of other c
         "PATH",
         callback=lambda _, __, value: f"/{path}" if (path := (value or "").strip("/")) else "",
     ),
+    max_rows=o.number(Limits().rows, "Rows that a file of a project may have."),
     log_format=o.choice(("text", "json"), "json: an object of JSON on each line."),
     device=o.DEVICE,
     set=o.changes("A limit, e.g. limits.body=8000000."),
@@ -77,7 +78,7 @@ def serve(options: SimpleNamespace) -> None:
     host, port = options.host, options.port
     changes = o.of_group(options.set, "limits")
     try:
-        limits = replaced(Limits(), "limits", changes.get("limits", {}))
+        limits = replaced(Limits(rows=options.max_rows), "limits", changes.get("limits", {}))
     except LinkerError as error:
         raise click.UsageError(f"--set: {error}") from None
     keys = read_keys(options.api_key_file) if options.api_key_file else ()

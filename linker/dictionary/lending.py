@@ -21,7 +21,7 @@ from linker.dictionary.columns import XREF_SEPARATOR, Columns
 from linker.errors import LinkerError, OnError, ignore, stop
 from linker.ids import counted, namespace, normalized, of_prefix
 from linker.io import dictionaries, files, sssom
-from linker.records import Concept, IdMapping, Name, NameKind, Reference, Source
+from linker.records import NAME_KINDS, Concept, IdMapping, Name, NameKind, Reference, Source
 from linker.text.normalize import normalize
 
 logger = logging.getLogger(__name__)
@@ -59,7 +59,8 @@ KINDS: Sequence[NameKind] = ("preferred", "exact")
 class Lender:
     """A file that lends names.
 
-    The concepts of a file of mappings are its ids; those with a label have it as their name.
+    The concepts of a file of mappings are its ids; those with a label have it as their name, and a
+    text that is mapped to one is another name of it.
     """
 
     path: str
@@ -130,26 +131,47 @@ def read(path: files.Pathlike, *, on_error: OnError = stop) -> Lender:
     else:
         format = dictionaries.detect(path)
         release = dictionaries.release(path, format)
-        concepts = list(dictionaries.read(path, format, on_error=on_error))
+        read_concepts = dictionaries.read(path, format, on_error=on_error)
+        # the first name of a form is lent: which one that is does not depend on the file's order
+        concepts = sorted(map(_with_names_in_order, read_concepts), key=lambda c: c.id)
     prefixes = Counter(concept.namespace for concept in concepts)
     source = source_of(path, f"{format}, names only", release, prefixes, 0)
     return Lender(str(path), source, concepts, mappings, is_mappings)
 
 
 def _labelled(mappings: Iterable[IdMapping]) -> list[Concept]:
-    """The ids of mappings as concepts, with their labels as names."""
+    """The ids of mappings as concepts, with their labels, and texts mapped to them, as names."""
     labels: dict[str, dict[str, None]] = {}
+    literals: dict[str, dict[str, None]] = defaultdict(dict)
     for mapping in mappings:
-        labels.setdefault(mapping.subject_id, {})[mapping.subject_label] = None
-        labels.setdefault(mapping.object_id, {})[mapping.object_label] = None
+        if mapping.subject_id:
+            labels.setdefault(mapping.subject_id, {})[mapping.subject_label] = None
+        else:
+            literals[mapping.object_id][mapping.subject_label] = None
+        if mapping.object_id:
+            labels.setdefault(mapping.object_id, {})[mapping.object_label] = None
+        else:
+            literals[mapping.subject_id][mapping.object_label] = None
     concepts = []
-    for identifier, texts in labels.items():
-        names = tuple(Name(text, identifier, "preferred") for text in texts if text)
+    for identifier, texts in sorted(labels.items()):
+        preferred = [Name(text, identifier, "preferred") for text in sorted(texts) if text]
+        others = sorted(literals[identifier].keys() - texts.keys())
+        exact = [Name(text, identifier) for text in others]
+        names = (*preferred, *exact)
         first = names[0].text if names else ""
         concept = Concept(identifier, first, names, namespace=namespace(identifier))
-        is_obsolete = first.startswith(_OBSOLETE)
+        is_obsolete = bool(preferred) and first.startswith(_OBSOLETE)
         concepts.append(replace(concept, status="obsolete") if is_obsolete else concept)
     return concepts
+
+
+def _with_names_in_order(concept: Concept) -> Concept:
+    """A concept whose names stand by kind, shorter ones first, then by code points."""
+
+    def place(name: Name) -> tuple[int, int, str]:
+        return NAME_KINDS.index(name.kind), len(name.text), name.text
+
+    return replace(concept, names=tuple(sorted(concept.names, key=place)))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -225,7 +247,12 @@ def consider(
         LinkerError: no concept of a dictionary that lends joins one of ours, or no id in any file
             of mappings, where nothing else lends.
     """
-    same = [m for lender in lenders for m in lender.mappings if m.predicate_id in PREDICATES]
+    same = [
+        mapping
+        for lender in lenders
+        for mapping in lender.mappings
+        if mapping.predicate_id in PREDICATES and not mapping.is_literal
+    ]
     joins = Joins(columns, same)
     joined = [[(c, joins.rows(c)) for c in lender.concepts] for lender in lenders]
     names = _considered(columns, lenders, joined, form)
@@ -237,7 +264,7 @@ def consider(
             ids = (i for concept in lender.concepts for i in (concept.id, *concept.xrefs))
             problem = (
                 f"{lender.path}: joins no concept of the dictionary; it has ids and references of "
-                f"{counted(Counter(map(vocabulary, ids)))}, and "
+                f"{counted(Counter(map(vocabulary, ids))) or 'no vocabulary'}, and "
                 f"{counted(joins.prefixes)} are wanted; give another file with --lend, "
                 "or also a file of mappings (SSSOM) between the two"
             )
@@ -266,7 +293,11 @@ def references(columns: Columns, lenders: Iterable[Lender]) -> dict[int, list[Re
     found: dict[int, list[Reference]] = defaultdict(list)
     for lender in lenders:
         obsolete = {concept.id for concept in lender.concepts if concept.status != "current"}
-        said = [(m.subject_id, m.predicate_id, m.object_id) for m in lender.mappings]
+        said = [
+            (mapping.subject_id, mapping.predicate_id, mapping.object_id)
+            for mapping in lender.mappings
+            if not mapping.is_literal
+        ]
         if not lender.is_mappings:
             said = [(concept.id, XREF, x) for concept in lender.concepts for x in concept.xrefs]
         inverse = [(b, _INVERSE[predicate], a) for a, predicate, b in said if predicate in _INVERSE]

@@ -204,6 +204,15 @@ class Places:
         rows = np.argsort(hashes, kind="stable")
         return cls(hashes[rows], rows.astype(np.int32))
 
+    def check(self, count: int) -> None:
+        """Raise ValueError where these are no places of `count` texts."""
+        persistence.check_lists(np.array([0, count]), self.rows, 1, count)
+        hashes = self.hashes
+        if hashes.shape != (count,) or hashes.dtype != np.uint64:
+            raise ValueError(f"there are no hashes of {count} texts")
+        if (hashes[1:] < hashes[:-1]).any():
+            raise ValueError("the hashes of texts are not in order")
+
     def row(self, text: str, texts: Strings) -> int:
         """The row of a text; -1 where it is not there."""
         number, hashes = int.from_bytes(_hash(text), sys.byteorder), self.hashes.data
@@ -304,9 +313,7 @@ class NameTable:
             ValueError: the arrays do not fit together, or name rows that are not there.
         """
         self.texts.check()
-        persistence.check_lists(np.array([0, len(self)]), self.places.rows, 1, len(self))
-        if self.places.hashes.shape != self.places.rows.shape:
-            raise ValueError(f"{len(self.places.hashes)} hashes for {len(self)} names")
+        self.places.check(len(self))
         persistence.check_lists(self.indptr, self.concepts, len(self), concepts)
         persistence.check_lists(self.indptr, self.entries, len(self), names)
         if not len(self.concepts):

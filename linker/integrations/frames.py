@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import narwhals as nw
+from narwhals.exceptions import DuplicateError
 
 from linker.errors import LinkerError, shorten
 from linker.integrations import Model, linker_of
@@ -55,9 +56,20 @@ def link_column(
 
     Raises:
         LinkerError: the frame is none, or its rows are not there yet; it does not have the column,
-            or has one of the new columns; a cell is neither a text nor missing.
+            has several columns with one name, or has one of the new columns; a cell is neither a
+            text nor missing.
     """
-    table = nw.from_native(frame, pass_through=True)
+    try:
+        table = nw.from_native(frame, pass_through=True)
+    except DuplicateError:
+        native: Any = frame
+        is_of_pyarrow = hasattr(native, "column_names")
+        names = Counter(native.column_names if is_of_pyarrow else native.columns)
+        twice = ", ".join(repr(name) for name, count in names.items() if count > 1)
+        raise LinkerError(
+            f"the frame has several columns with the name {shorten(twice, 300)}; rename or drop "
+            "all but one"
+        ) from None
     if not isinstance(table, nw.DataFrame):
         raise LinkerError(
             f"a {type(frame).__name__} is no data frame of pandas or polars, and no table of "
@@ -89,7 +101,7 @@ def link_column(
     for text, prediction in linked(linker, texts, **limits):
         rows[text] = _row(prediction)
         tally.outcomes[outcome(prediction)] += counts[text]
-        tally.see(prediction)
+        tally.see(prediction, counts[text])
     new = (
         nw.new_series(
             prefix + name,

@@ -11,11 +11,11 @@ import re
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from linker.errors import OnError, RecordError, stop
-from linker.ids import namespace, of_address, of_prefix
+from linker.ids import namespace, normalized, of_address, of_prefix
 from linker.io import jsonl
 from linker.io.files import Pathlike
 from linker.io.outputs import Layout
@@ -27,14 +27,21 @@ from linker.version import NAME, VERSION
 logger = logging.getLogger(__name__)
 
 OPTIONS = ("languages",)
-_START = re.compile(r'\s*\{.*"resourceType"\s*:\s*"(?:CodeSystem|ValueSet)"', re.DOTALL)
+_START = re.compile(r'\s*\{.*"resourceType"\s*:\s*"(?:CodeSystem|ValueSet|Bundle)"', re.DOTALL)
 _PARENTS = ("parent", "subsumedBy")
 _OBSOLETE = ("retired", "deprecated")
 _PREFERRED = ("display", "preferredForLanguage")
+# how properties are called whose texts are names
+_SYNONYMS = re.compile(
+    r"(?i)(?:has)?[_ -]?(exact|narrow|broad|related)?[_ -]?synonyms?"
+    r"|alias(?:es)?|alt(?:ernative|ernate)?[_ -]?(?:label|name|term)s?"
+)
+_ALTERNATIVES = ("synonym", "synonymCode")  # of codes, as HL7 defines them
+_ABBREVIATIONS = re.compile("(?i)abbreviations?|acronyms?")
 
 
 def recognises(path: Pathlike, head: list[str]) -> bool:
-    """Tell whether the first lines hold a CodeSystem or a ValueSet."""
+    """Tell whether the first lines hold a CodeSystem, a ValueSet or a Bundle."""
     return _START.match("\n".join(head)) is not None
 
 
@@ -49,7 +56,12 @@ def read(
     The file is read whole. Parents are those of the tree and of the properties parent, child and
     subsumedBy, unless the hierarchy says that it is of parts. Of a value set the expansion is read,
     else the codes that it names; they have no parents. A supplement adds names to the concepts of
-    the system that it supplements. Codes without a display in the languages have no names.
+    the system that it supplements. Of a bundle all code systems and value sets are read. A code
+    that comes again is one concept with all names. Codes without a display in the languages have no
+    names.
+
+    Texts of properties such as synonym, alias or hasExactSynonym are names; a code under synonym is
+    an alternative id.
 
     Args:
         path: the file.
@@ -61,44 +73,104 @@ def read(
         InputError: the resource does not hold its concepts, or what `on_error` raises.
     """
     resource, chosen = read_json(path), languages or Languages()
-    language = str(resource.get("language") or "")
-    is_set = resource.get("resourceType") == "ValueSet"
-    with parsing(path, "CodeSystem or ValueSet with its concepts"):
-        records = (_of_value_set if is_set else _of_code_system)(path, resource)
+    with parsing(path, "CodeSystem, ValueSet or Bundle with concepts"):
+        entries = _entries(path, resource)
+        grouped = _grouped(entries)
 
-    def of_record(_: None, record: _Record) -> Concept:
-        return _concept(record, language, chosen)
+    def concept(_: None, of_code: list[_Entry]) -> Concept:
+        return _concept(of_code, chosen)
 
-    expected = "a concept with code, display and designation"
-    each = ((None, record) for record in records)
-    yield from parse_each(path, each, of_record, on_error, expected=expected)
-
-
-_Record = tuple[str, dict[str, Any], tuple[str, ...]]
-"""The system of a code, what is said of it, and the codes of its parents."""
+    expected = "a concept with system, code, display and designation"
+    records = ((None, of_code) for of_code in grouped)
+    yield from parse_each(path, records, concept, on_error, expected=expected)
 
 
-def _of_code_system(path: Pathlike, resource: dict[str, Any]) -> list[_Record]:
+class _Entry(NamedTuple):
+    """What a resource says of a code."""
+
+    system: str  # empty: none is stated
+    code: str | None  # None: there is none
+    record: dict[str, Any]
+    language: str  # of texts that state none
+    parents: tuple[str, ...]  # codes
+    synonyms: Mapping[str, str]  # the properties that are names, with their kinds
+
+
+def _entries(path: Pathlike, resource: dict[str, Any]) -> list[_Entry]:
+    """What a code system, a value set, or those of a bundle say of each code.
+
+    Raises:
+        ValueError: the resource holds no concepts.
+    """
+    kind = resource.get("resourceType")
+    if kind == "CodeSystem":
+        return _of_code_system(path, resource)
+    if kind == "ValueSet":
+        return _of_value_set(path, resource)
+    if kind != "Bundle":
+        raise ValueError(f"its resourceType is {kind!r}")
+    entries: list[_Entry] = []
+    for entry in resource.get("entry") or ():
+        inner = entry.get("resource") or {}
+        if inner.get("resourceType") in ("CodeSystem", "ValueSet"):
+            try:
+                entries += _entries(path, inner)
+            except ValueError as error:  # others of the bundle may hold theirs
+                logger.warning("%s: %s is left out: %s", path, inner.get("url", "a set"), error)
+    if not entries:
+        raise ValueError("no CodeSystem or ValueSet in the bundle holds its concepts")
+    return entries
+
+
+def _grouped(entries: Iterable[_Entry]) -> list[list[_Entry]]:
+    """The entries of each code of each system together; one without a code by itself."""
+    groups: list[list[_Entry]] = []
+    of_code: dict[tuple[str, str], list[_Entry]] = {}
+    for entry in entries:
+        if entry.code is None:
+            groups.append([entry])
+            continue
+        key = (entry.system, entry.code)
+        if key not in of_code:
+            of_code[key] = []
+            groups.append(of_code[key])
+        of_code[key].append(entry)
+    return groups
+
+
+def _of_code_system(path: Pathlike, resource: dict[str, Any]) -> list[_Entry]:
     content = resource["content"]
     if content == "not-present":
         raise ValueError("content: not-present; take a ValueSet that a server has expanded")
     if content in ("example", "fragment"):
         logger.warning("%s: holds a part of its concepts only (content: %s)", path, content)
-    system = resource.get("supplements") or resource.get("url") or resource.get("id", "")
+    supplemented = str(resource.get("supplements") or "").partition("|")[0]  # without its version
+    system = supplemented or resource.get("url") or resource.get("id", "")
     above: dict[str, list[str]] = defaultdict(list)
-    records = []
+    records: list[dict[str, Any]] = []
     for record, parents in _walk(resource.get("concept", ()), "concept"):
-        above[record["code"]] += parents
-        for key, value in _properties(record):
-            if key in _PARENTS:
-                above[record["code"]].append(value)
-            elif key == "child":
-                above[value].append(record["code"])
         records.append(record)
+        if (code := record.get("code")) is None:
+            continue
+        above[code] += parents
+        for key, value in _properties(record):
+            if key in _PARENTS and value is not None:
+                above[code].append(value)
+            elif key == "child" and value is not None:
+                above[value].append(code)
     if resource.get("hierarchyMeaning") == "part-of":
         above.clear()
-    obsolete = {record["code"] for record in records if _is_obsolete(record)}
-    return [(system, record, _living(record["code"], above, obsolete)) for record in records]
+    codes = [record["code"] for record in records if "code" in record]
+    if repeated := len(codes) - len(set(codes)):
+        logger.warning("%s: %s of the concepts repeat a code, and were merged", path, repeated)
+    obsolete = {record["code"] for record in records if "code" in record and _is_obsolete(record)}
+    language, synonyms = str(resource.get("language") or ""), _synonym_properties(resource)
+    entries: list[_Entry] = []
+    for record in records:
+        code = record.get("code")
+        living = () if code is None else _living(code, above, obsolete)
+        entries.append(_Entry(system, code, record, language, living, synonyms))
+    return entries
 
 
 def _living(
@@ -114,24 +186,28 @@ def _living(
     return tuple(parent for parent in seen if parent not in obsolete)
 
 
-def _of_value_set(path: Pathlike, resource: dict[str, Any]) -> list[_Record]:
-    records: dict[tuple[str, str], _Record] = {}  # an expansion may repeat a code
+def _of_value_set(path: Pathlike, resource: dict[str, Any]) -> list[_Entry]:
+    language, synonyms = str(resource.get("language") or ""), _synonym_properties(resource)
+
+    def entry(system: str, record: dict[str, Any]) -> _Entry:
+        return _Entry(system, record.get("code"), record, language, (), synonyms)
+
     if expansion := resource.get("expansion"):
-        for record, _ in _walk(expansion.get("contains", ()), "contains"):
-            if "code" in record:
-                system = record["system"]
-                records.setdefault((system, record["code"]), (system, record, ()))
-        if (total := expansion.get("total", 0)) > len(records):
+        walked = _walk(expansion.get("contains", ()), "contains")
+        # groups of an expansion have no code
+        entries = [entry(r.get("system", ""), r) for r, _ in walked if "code" in r]
+        held = len({(each.system, each.code) for each in entries})
+        if (total := expansion.get("total", 0)) > held:
             text = "%s: holds %s of the %s codes of the value set"
-            logger.warning(text, path, f"{len(records):,}", f"{total:,}")
-        return list(records.values())
+            logger.warning(text, path, f"{held:,}", f"{total:,}")
+        return entries
     compose = resource["compose"]
     if "exclude" in compose or not all("concept" in part for part in compose["include"]):
         raise ValueError("it has rules; have a terminology server expand it (ValueSet/$expand)")
+    entries = []
     for part in compose["include"]:
-        for record in part["concept"]:
-            records.setdefault((part["system"], record["code"]), (part["system"], record, ()))
-    return list(records.values())
+        entries += [entry(part.get("system", ""), record) for record in part["concept"]]
+    return entries
 
 
 def _walk(records: Any, key: str) -> Iterator[tuple[dict[str, Any], list[str]]]:
@@ -140,31 +216,75 @@ def _walk(records: Any, key: str) -> Iterator[tuple[dict[str, Any], list[str]]]:
     while waiting:
         record, parents = waiting.pop()
         yield record, parents
-        code = [record["code"]] if "code" in record else []
+        code = [record["code"]] if "code" in record else parents
         waiting += [(below, code) for below in reversed(record.get(key, ()))]
 
 
 def _properties(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The properties of a concept, with their values."""
+    """The properties of a concept, with their values; None for a coding without a code."""
     for entry in record.get("property", ()):
         value = next((entry[key] for key in entry if key.startswith("value")), None)
-        yield entry["code"], value["code"] if isinstance(value, dict) else value
+        yield entry.get("code", ""), value.get("code") if isinstance(value, dict) else value
 
 
-def _concept(of: _Record, language: str, chosen: Languages) -> Concept:
-    system, record, parents = of
-    statements = [("preferred", record.get("display"), language)]
-    for other in record.get("designation", ()):
-        is_preferred = (other.get("use") or {}).get("code") in _PREFERRED
-        tag = other.get("language") or language
-        statements.append(("preferred" if is_preferred else "exact", other["value"], tag))
-    statements.append(("definition", record.get("definition"), language))
+def _synonym_properties(resource: dict[str, Any]) -> dict[str, str]:
+    """The properties whose texts are names, by their codes, or by what they are declared as."""
+    kinds: dict[str, str] = {}
+    for declared in resource.get("property", ()):
+        code, address = declared.get("code", ""), str(declared.get("uri", ""))
+        if kind := _kind_of_names(code) or _kind_of_names(re.split("[/#]", address)[-1]):
+            kinds[code] = kind
+    return kinds
+
+
+def _kind_of_names(title: str) -> str:
+    """The kind of the names in a property that is called so; empty where it holds none."""
+    if _ABBREVIATIONS.fullmatch(title):
+        return "abbreviation"
+    match = _SYNONYMS.fullmatch(title)
+    return (match[1] or "exact").lower() if match else ""
+
+
+def _concept(of_code: Sequence[_Entry], chosen: Languages) -> Concept:
+    """The concept of a code.
+
+    Raises:
+        RecordError: there is no code, or no system, or a designation has no value.
+    """
+    system, code = of_code[0].system, of_code[0].code
+    if code is None:
+        raise RecordError("the concept has no code", json.dumps(of_code[0].record)[:200])
+    identifier = _identifier(system, code)
+    statements = [statement for entry in of_code for statement in _statements(entry)]
+    parents = dict.fromkeys(parent for entry in of_code for parent in entry.parents)
     return chosen.concept(
-        _identifier(system, record["code"]),
-        [Statement(field, text.strip(), tag) for field, text, tag in statements if text],
-        parents=tuple(_identifier(system, code) for code in parents),
-        status="obsolete" if _is_obsolete(record) else "current",
+        identifier,
+        statements,
+        parents=tuple(_identifier(system, parent) for parent in parents),
+        status="obsolete" if all(_is_obsolete(e.record) for e in of_code) else "current",
     )
+
+
+def _statements(entry: _Entry) -> Iterator[Statement]:
+    """The names, the definition and the other ids that an entry states."""
+    record, language = entry.record, entry.language
+    if text := record.get("display"):
+        yield Statement("preferred", text.strip(), language)
+    for other in record.get("designation", ()):
+        if not (text := other.get("value")):
+            raise RecordError("a designation has no value", json.dumps(other)[:200])
+        is_preferred = (other.get("use") or {}).get("code") in _PREFERRED
+        field = "preferred" if is_preferred else "exact"
+        yield Statement(field, text.strip(), other.get("language") or language)
+    for of_property in record.get("property", ()):
+        code, text = of_property.get("code", ""), of_property.get("valueString")
+        kind = entry.synonyms.get(code) or _kind_of_names(code)
+        if kind and text:
+            yield Statement(kind, text.strip(), language)
+        elif code in _ALTERNATIVES and (alternative := of_property.get("valueCode")):
+            yield Statement("alt_ids", _identifier(entry.system, alternative))
+    if text := record.get("definition"):
+        yield Statement("definition", text.strip(), language)
 
 
 def _is_obsolete(record: dict[str, Any]) -> bool:
@@ -176,10 +296,15 @@ def _is_obsolete(record: dict[str, Any]) -> bool:
 
 def _identifier(system: str, code: str) -> str:
     """The id of a code; one that has its prefix keeps it, as those of HPO."""
-    prefix = of_address(system).prefix or re.split("[/:]", system.rstrip("/#"))[-1]
+    if not system:
+        raise RecordError("the code has no system", code, expected="the address of its system")
     if not code.strip():
         raise RecordError("the code is empty", system, expected="a code")
-    return code if code.startswith(f"{prefix}:") or not prefix else f"{prefix}:{code}"
+    prefix = of_address(system).prefix or re.split("[/:]", system.rstrip("/#"))[-1]
+    as_id = normalized(code)  # MONDO_0001 is written so, too
+    if not prefix or of_prefix(namespace(as_id)).prefix == of_prefix(prefix).prefix:
+        return as_id
+    return f"{prefix}:{code}"
 
 
 # A ConceptMap of R4 from the distinct texts of mentions to concepts: terminology servers (HAPI,

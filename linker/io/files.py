@@ -10,6 +10,9 @@ import io
 import itertools
 import json
 import os
+import tempfile
+import threading
+import weakref
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +32,7 @@ NAME_LIMIT = 5_000  # characters; the longest name of the UMLS has about 3,000
 MOST_CELLS = 10_000_000  # rows by columns of a sheet
 UTF8 = "utf-8"
 _BLOCK = 1 << 16  # bytes read at a time where nothing is kept, or by which a format is known
+IN_MEMORY = 1 << 20  # bytes of a temporary file that stays in memory
 _GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SAVE = (
@@ -74,6 +78,62 @@ class OpenFile(os.PathLike[str]):
     def open(self) -> io.BufferedReader:
         """Open the bytes anew."""
         return io.BufferedReader(io.BytesIO(self._content), _BLOCK)
+
+
+class SpooledFile(OpenFile):
+    """A temporary file that readers take as an `OpenFile`; a large one is on the disk.
+
+    Several readers, of several threads, may read it at once.
+
+    Args:
+        file: it, complete; it is closed with this object.
+        name: what messages call it.
+    """
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self._name, self.spool, self.lock = name, file, threading.Lock()
+        weakref.finalize(self, file.close)
+
+    def open(self) -> io.BufferedReader:
+        return io.BufferedReader(_SpoolReader(self), _BLOCK)
+
+
+class _SpoolReader(io.RawIOBase):
+    """A reader of a spooled file, with a place of its own in it."""
+
+    def __init__(self, file: SpooledFile) -> None:
+        self._file, self._place = file, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with self._file.lock:
+            self._file.spool.seek(self._place)
+            block = self._file.spool.read(len(buffer))
+        buffer[: len(block)] = block
+        self._place += len(block)
+        return len(block)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_CUR:
+            offset += self._place
+        with self._file.lock:
+            start = io.SEEK_END if whence == io.SEEK_END else io.SEEK_SET
+            self._file.spool.seek(offset, start)
+            self._place = self._file.spool.tell()
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+
+def temporary() -> IO[bytes]:
+    """A temporary file of no name, in memory as long as it is small."""
+    return tempfile.SpooledTemporaryFile(IN_MEMORY)
 
 
 def as_path(file: Readable) -> Pathlike:
@@ -271,14 +331,28 @@ def as_utf8(path: Pathlike, encoding: str | None = None) -> tuple[Pathlike, str]
     try:
         if codecs.lookup(encoding).name in (UTF8, "utf-8-sig"):
             return path, UTF8
-        with open_binary(path) as file, reading(path):
-            text = file.read().decode(encoding)
+        return _recoded(path, encoding), encoding
     except (LookupError, ValueError) as error:
         problem = f"cannot be read as {encoding} ({error})"
         remedy = "name its encoding, such as windows-1252 or utf-16, with --encoding"
         raise InputError(path, problem, remedy=remedy) from None
-    content = text.removeprefix("\ufeff").encode("utf-8-sig", "surrogatepass")
-    return OpenFile(io.BytesIO(content), str(path)), encoding
+
+
+def _recoded(path: Pathlike, encoding: str) -> SpooledFile:
+    """A text file as UTF-8 with a byte order mark; a block of it is in memory at a time.
+
+    Raises:
+        LookupError, ValueError: no encoding of texts has this name, or the text is not in it.
+    """
+    recoded = SpooledFile(temporary(), str(path))
+    recoded.spool.write(codecs.BOM_UTF8)
+    with open_binary(path) as file, reading(path):
+        text = io.TextIOWrapper(file, encoding, newline="")
+        block = text.read(_BLOCK).removeprefix("\ufeff")
+        while block:
+            recoded.spool.write(block.encode(UTF8, "surrogatepass"))
+            block = text.read(_BLOCK)
+    return recoded
 
 
 def parse_json(text: str | bytes) -> Any:

@@ -1,7 +1,7 @@
 """Ontologies in OBO 1.2 and 1.4 (DO, HPO, MONDO), and as OBO Graphs in JSON.
 
-Neither has a place for the language of a name. https://github.com/geneontology/obographs has the
-format of the graphs.
+Neither has a place for the language of a name, but some names end in its tag: "pectoral fin@en".
+https://github.com/geneontology/obographs has the format of the graphs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from linker.io.parsing import Languages, Statement, json_version, parse_each, pa
 from linker.io.rdf import concept, curie, statement, synonym_predicate
 from linker.records import Concept
 
-_ANY = Languages(())
+OPTIONS = ("languages",)
 _TRAILING = re.compile(r"\s(?:\{[^{}]*\}(?:\s!.*)?|!.*)$")  # qualifiers and a comment
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(EXACT|NARROW|BROAD|RELATED)?\s*([^\s\[]*)')
 _FIELDS = {
@@ -49,12 +49,20 @@ def release(path: Pathlike) -> str:
     return header.get("data-version") or header.get("date", "")
 
 
-def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
+def read(
+    path: Pathlike, *, on_error: OnError = stop, languages: Languages | None = None
+) -> Iterator[Concept]:
     """Read the terms of an OBO file, obsolete ones included; subsets become the types.
 
     A synonym whose type is called an abbreviation, by itself or in the header, has the kind
     "abbreviation" whatever its scope.
+
+    Args:
+        path: the file.
+        on_error: what to do with a bad term.
+        languages: of the names to keep; None: English. Names without a tag are always kept.
     """
+    chosen = languages or Languages()
     abbreviations: set[str] = set()
 
     def parse(number: int, stanza: list[Line]) -> Concept | None:
@@ -68,7 +76,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
             typedefs = (value for tag, value in tags if tag == "synonymtypedef")
             abbreviations.update(v.split()[0] for v in typedefs if "abbreviation" in v.lower())
         is_term = stanza[0][1].startswith("[Term]")
-        return _concept(number, tags, abbreviations) if is_term else None
+        return _concept(number, tags, abbreviations, chosen) if is_term else None
 
     stanzas = ((stanza[0][0], stanza) for stanza in _stanzas(path, on_error))
     yield from parse_each(path, stanzas, parse, on_error)
@@ -104,7 +112,9 @@ def _tag(line: str) -> tuple[str, str]:
     return tag, value.strip()
 
 
-def _concept(number: int, tags: list[tuple[str, str]], abbreviations: set[str]) -> Concept:
+def _concept(
+    number: int, tags: list[tuple[str, str]], abbreviations: set[str], languages: Languages
+) -> Concept:
     ids = [_plain(_TRAILING.sub("", value)) for tag, value in tags if tag == "id"]
     identifier = normalized(ids[-1] if ids else "")
     statements: list[Statement] = []
@@ -123,7 +133,7 @@ def _concept(number: int, tags: list[tuple[str, str]], abbreviations: set[str]) 
             statements.append(Statement(field, text))
     # texts in quotes behind the rest: the names of a term stand in this order
     statements.sort(key=lambda stated: stated.field in _QUOTED_FIELDS)
-    return concept(identifier, statements, _ANY, number)
+    return concept(identifier, statements, languages, number)
 
 
 def _quoted(value: str, kind: str, abbreviations: set[str]) -> tuple[str, str]:
@@ -146,14 +156,22 @@ def _is_graphs(path: Pathlike, head: list[str]) -> bool:
     return _GRAPHS.match("\n".join(head)) is not None
 
 
-def read_graphs(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
+def read_graphs(
+    path: Pathlike, *, on_error: OnError = stop, languages: Languages | None = None
+) -> Iterator[Concept]:
     """Read the classes of all graphs, deprecated ones included; subsets become the types.
 
     The file is read whole. Classes without a label, to which others refer, have no names.
 
+    Args:
+        path: the file.
+        on_error: what to do with a bad class.
+        languages: of the names to keep; None: English. Names without a tag are always kept.
+
     Raises:
         InputError: the file is not OBO Graphs, or what `on_error` raises.
     """
+    chosen = languages or Languages()
     parents: dict[str, list[str]] = defaultdict(list)
     nodes: list[Any] = []
     content = read_json(path)
@@ -169,7 +187,7 @@ def read_graphs(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept
             return None
         stated = [*_of_meta(node), *(("is_a", above) for above in parents.get(node["id"], ()))]
         read = (statement(predicate, value, "", {}) for predicate, value in stated)
-        return concept(curie(node["id"], {}), [*filter(None, read)], _ANY)
+        return concept(curie(node["id"], {}), [*filter(None, read)], chosen)
 
     records = ((None, node) for node in nodes)
     expected = "a node with id, lbl and meta"
@@ -196,4 +214,6 @@ def _of_meta(node: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "deprecated", "true"
 
 
-graphs = SimpleNamespace(recognises=_is_graphs, read=read_graphs, release=json_version)
+graphs = SimpleNamespace(
+    recognises=_is_graphs, read=read_graphs, release=json_version, OPTIONS=OPTIONS
+)

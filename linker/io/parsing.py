@@ -350,10 +350,27 @@ def language_code(tag: str) -> str:
     return _CODES.get(first, first)
 
 
+_TAGGED = re.compile(r"(.+?)\s?@([a-z]{2,3})(-[A-Za-z]{2,4})?", re.DOTALL)
+_IN_QUOTES = re.compile(r'"(.*)"', re.DOTALL)
+
+
+def split_language(text: str) -> tuple[str, str]:
+    """Split the tag of a language off the end of a name, as Uberon and results of SPARQL have it.
+
+    >>> split_language("pectoral fin@en"), split_language('"Gicht"@de-AT'), split_language("IGH@")
+    (('pectoral fin', 'en'), ('Gicht', 'de-AT'), ('IGH@', ''))
+    """
+    tagged = _TAGGED.fullmatch(text) if "@" in text else None
+    if not tagged or (len(tagged[2]) > 2 and tagged[2] not in _CODES):
+        return text, ""
+    name, quoted = tagged[1], _IN_QUOTES.fullmatch(tagged[1])
+    return (quoted[1] if quoted else name), tagged[2] + (tagged[3] or "")
+
+
 class Languages:
     """The languages of the names to keep; it remembers the tags that it is asked for.
 
-    A name without a tag is kept, and counts as English.
+    A name without a tag, also behind an @ at its end, is kept, and counts as English.
 
     Args:
         wanted: codes in two or three letters, with a region or without, the one first in which
@@ -402,6 +419,8 @@ class Languages:
         kept, described = list[tuple[tuple[int, int], Name]](), list[tuple[tuple[int, int], str]]()
         lists: dict[str, dict[str, None]] = defaultdict(dict)
         for field, value, tag, origin in statements:
+            if field in NAME_KINDS and not tag:
+                value, tag = split_language(value.strip())
             if field == "obsolete":
                 fields["status"] = field
             elif field not in NAME_KINDS and field != "definition":

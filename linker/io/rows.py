@@ -21,7 +21,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from linker.errors import InputError, LinkerError, OnError, ignore, needing, stop
+from linker.errors import (
+    Cancelled,
+    InputError,
+    LinkerError,
+    OnError,
+    check_wanted,
+    ignore,
+    needing,
+    stop,
+)
 from linker.ids import NO_CONCEPT
 from linker.io import files
 from linker.io.files import Line, OpenFile, Pathlike
@@ -41,7 +50,15 @@ _MOST_ABOVE = 20  # rows above a header
 _MOST_COMMENTS = 1_000  # lines above a header that are comments
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 _END = object()  # behind the last row of a sheet
-_MOST_ROWS = 1_048_576  # of a sheet, as Excel has them
+_MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384  # of a sheet, as Excel has them
+_LONGEST_ROW = 4_000_000  # characters of a row of a text
+_MOST_TIMES = 100  # that a part of a workbook may unpack to; those of programs do to 30 at most
+_SMALL_PART = 1_000_000  # bytes of a part that may unpack to more times
+_MOST_TEXTS = 1_000_000  # that the cells of a workbook share, which are in memory at once
+_CHECKED = 1_000  # rows after which it is seen whether somebody still wants them
+_COUNTED = re.compile(rb"[<:](row|c|si)(?=[\s/>])")  # the tags of rows, cells and shared texts
+_LONGEST_TAG = len(b"<row")
+_PART = 1 << 18  # bytes of a workbook that are unpacked at a time
 _ZIP = b"PK\x03\x04"  # how a workbook begins
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that spreadsheets may compute
 _BREAKS = str.maketrans("\t\r\n\0", "    ")  # what is not written into a cell
@@ -98,10 +115,14 @@ def read_rows(
             yield TableRow(number, [*map(_unquoted, cells)] if '"' in text else cells, text)
         return
     taken, left = list[Line](), iter(lines)
+    length = 0  # of the lines that are taken
 
     def texts() -> Iterator[str]:
+        nonlocal length
         for line in left:
             taken.append(line)
+            length += len(line[1])
+            _check_length(path, taken[0][0], length)
             yield line[1]
 
     reader = csv.reader(texts(), delimiter=delimiter, strict=True)
@@ -119,6 +140,25 @@ def read_rows(
                 return
             yield TableRow(taken[0][0], row, "".join(text for _, text in taken))
         taken = []
+        length = 0
+
+
+def _check_length(path: Pathlike, number: int, length: int) -> None:
+    """Check the characters of a row.
+
+    Raises:
+        InputError: they are too many.
+    """
+    if length > _LONGEST_ROW:
+        problem, expected = f"the row has {length:,} characters", f"at most {_LONGEST_ROW:,}"
+        raise InputError(path, problem, line=number, expected=expected, remedy="check its ends")
+
+
+def _lines_of(path: Pathlike, on_error: OnError) -> Iterator[Line]:
+    """Yield the lines of a table, with their ends; see `files.read_lines` and `_check_length`."""
+    for number, text in files.read_lines(path, keep_ends=True, on_error=on_error):
+        _check_length(path, number, len(text))
+        yield number, text
 
 
 def _unquoted(cell: str) -> str:
@@ -274,7 +314,7 @@ class TextTable:
         self, path: Pathlike, wanted: Sequence[str] = (), on_error: OnError = stop
     ) -> None:
         self.path, self._on_error = path, on_error
-        lines = files.read_lines(path, keep_ends=True, on_error=on_error)
+        lines = _lines_of(path, on_error)
         head = list(itertools.islice(lines, _MOST_COMMENTS))
         place = header_place((titles_of(text) for _, text in head), wanted) or 0
         self._above = "".join(text for _, text in head[:place])
@@ -290,6 +330,9 @@ class TextTable:
         self._header = next(self._rows)
         at_hand = on_error
         self.header, self.header_line = list(self._header.cells), self._header.number
+        if len(self.header) > _MOST_COLUMNS:
+            problem, expected = f"has {len(self.header):,} columns", f"at most {_MOST_COLUMNS:,}"
+            raise InputError(path, problem, line=self.header_line, expected=expected)
 
     def rows(self) -> Iterator[TableRow]:
         for row in self._rows:
@@ -354,7 +397,10 @@ class Workbook:
 
     def __init__(self, path: Pathlike, wanted: Sequence[str] = (), most: int | None = None) -> None:
         self.path = path
-        with self._opened(most) as book:
+        with self._reporting(), files.open_stored(path) as file, zipfile.ZipFile(file) as archive:
+            _check_size(archive, files.WHOLE if most is None else most)
+            _check_tags(archive, files.MOST_CELLS if most is None else _MOST_TEXTS)
+        with self._opened() as book:
             titles = [sheet.title for sheet in book.worksheets]  # not those that are charts
         sheets = (map(_texts, self._values(number)) for number in range(len(titles)))
         places = enumerate(header_place(rows, wanted) for rows in sheets)
@@ -389,31 +435,33 @@ class Workbook:
                     raise ValueError(f"a sheet has more than {_MOST_ROWS:,} rows")
                 if count * widest > files.MOST_CELLS:
                     raise ValueError(f"a sheet has more than {files.MOST_CELLS:,} cells")
+                if count % _CHECKED == 0:
+                    check_wanted()
                 while values and values[-1] in (None, ""):
                     values.pop()
                 yield values
 
     @contextlib.contextmanager
-    def _opened(self, most: int | None = None) -> Iterator[Any]:
+    def _opened(self) -> Iterator[Any]:
         """The workbook; what a damaged one leads to becomes a message."""
         with needing(f"{self.path}: a workbook", "sheets"):
             import openpyxl
-        most = files.WHOLE if most is None else most
+        with self._reporting(), files.open_stored(self.path) as file:
+            with _quiet():
+                book = openpyxl.load_workbook(
+                    file, read_only=True, data_only=True, keep_links=False
+                )
+            with contextlib.closing(book):
+                if not book.worksheets:
+                    raise ValueError("it has no sheets")
+                yield book
+
+    @contextlib.contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Make a message of what a damaged workbook leads to."""
         try:
-            with files.open_stored(self.path) as file:
-                with zipfile.ZipFile(file) as archive:  # before it is unpacked
-                    size = sum(entry.file_size for entry in archive.infolist())
-                if size > most:
-                    raise ValueError(f"it unpacks to {size:,} bytes; at most {most:,} are read")
-                with _quiet():
-                    book = openpyxl.load_workbook(
-                        file, read_only=True, data_only=True, keep_links=False
-                    )
-                with contextlib.closing(book):
-                    if not book.worksheets:
-                        raise ValueError("it has no sheets")
-                    yield book
-        except LinkerError:
+            yield
+        except (LinkerError, Cancelled):
             raise
         except Exception as error:  # openpyxl raises what it meets
             problem = f"is no workbook that can be read ({error})"
@@ -441,6 +489,57 @@ class Workbook:
         packed = io.BytesIO()  # openpyxl leaves a file open that cannot be written
         book.save(packed)
         file.write(packed.getbuffer())
+
+
+def _check_size(archive: zipfile.ZipFile, most: int) -> None:
+    """Check what a workbook unpacks to, without unpacking it.
+
+    Raises:
+        ValueError: it is too much, or so many times as much as no program writes.
+    """
+    size = sum(part.file_size for part in archive.infolist())
+    if size > most:
+        raise ValueError(f"it unpacks to {size:,} bytes; at most {most:,} are read")
+    packed = sum(part.compress_size for part in archive.infolist())
+    if size > _SMALL_PART and size > _MOST_TIMES * packed:
+        raise ValueError(f"its {packed:,} bytes unpack to {size:,}, as no program packs them")
+    for part in archive.infolist():
+        if part.file_size > max(_SMALL_PART, _MOST_TIMES * part.compress_size):
+            problem = f"its part {part.filename} has {part.file_size:,} bytes in "
+            raise ValueError(f"{problem}{part.compress_size:,}, as no program packs them")
+
+
+def _check_tags(archive: zipfile.ZipFile, most_texts: int) -> None:
+    """Count the rows, cells and shared texts of a workbook, which is far quicker than to read them.
+
+    Args:
+        archive: the workbook.
+        most_texts: that its cells may share.
+
+    Raises:
+        ValueError: they are too many.
+    """
+    for part in archive.infolist():
+        if not part.filename.startswith("xl/"):
+            continue
+        rows = cells = texts = 0
+        rest = b""
+        with archive.open(part) as file:
+            while block := file.read(_PART):
+                check_wanted()
+                tags = _COUNTED.findall(rest + block)
+                rest = block[-_LONGEST_TAG:]
+                rows += tags.count(b"row")
+                cells += tags.count(b"c")
+                texts += tags.count(b"si")
+                if rows > _MOST_ROWS:
+                    raise ValueError(f"a sheet has more than {_MOST_ROWS:,} rows")
+                if cells > files.MOST_CELLS:
+                    raise ValueError(f"a sheet has more than {files.MOST_CELLS:,} cells")
+                if texts > most_texts:
+                    raise ValueError(f"its cells have more than {most_texts:,} different texts")
+                if cells > (rows + 1) * _MOST_COLUMNS:
+                    raise ValueError(f"a row has more than {_MOST_COLUMNS:,} cells")
 
 
 @contextlib.contextmanager

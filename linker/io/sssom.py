@@ -5,8 +5,9 @@ hold the metadata: the prefixes of ids, the dictionary and its release.
 
 A comment of metadata may stand above the header. The columns `subject_id`, `predicate_id` and
 `object_id` are needed, unless a type says that texts stand there, which have no id;
-`subject_label`, `object_label`, `predicate_modifier`, `subject_type` and `object_type` are read
-where they are there, in any order, and other columns are passed over.
+`subject_label`, `object_label`, `predicate_modifier`, `subject_type`, `object_type`,
+`mapping_justification`, `mapping_tool` and `comment` are read where they are there, in any order,
+and other columns are passed over.
 """
 
 from __future__ import annotations
@@ -77,15 +78,26 @@ _PLAIN = re.compile(  # what YAML reads as this very text without quotes
     r"(?!(?i:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z_](?:[\w./#%+-]|:(?=\S))*", re.ASCII
 )
 _CHARACTERS = re.compile(r", characters [\d;-]+\Z", re.ASCII)  # where a mention stands
+# what stands in comments of decisions that hold in one document only, or that nobody looked at
+_OF_ONE_DOCUMENT = re.compile(r"(?:\A|; )document ")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?=T|\Z| )", re.ASCII)
 
 
 def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first lines are metadata of mappings, or name the columns of mappings."""
     header = next((line for line in head if not line.startswith("#")), "")
-    return ("\t" in header and set(_NEEDED) <= set(titles_of(header))) or any(
+    return ("\t" in header and not _absent(titles_of(header))) or any(
         line.startswith("#") and line.lstrip("# ").startswith(_METADATA) for line in head
     )
+
+
+def _absent(columns: Sequence[str]) -> set[str]:
+    """The columns that mappings need and that are not there.
+
+    What a text without an id matches says the type in the place of the id.
+    """
+    replaced = {f"{name}_id" for name in ("subject", "object") if f"{name}_type" in columns}
+    return {*_NEEDED} - {*columns} - replaced
 
 
 def release(path: Pathlike) -> str:
@@ -97,9 +109,9 @@ def release(path: Pathlike) -> str:
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[IdMapping]:
     """Yield the mappings of a file, in its order.
 
-    Rows that say that two ids do not match, that there is no match, or what a text without an id
-    matches, are passed over. So are rows without an id that do not call it a text, which a warning
-    counts.
+    Rows that say that two ids do not match, or that there is no match, are passed over. So are, and
+    a warning counts them, rows without an id that do not call it a text, and texts that linker
+    mapped and no person confirmed, or that are right in one document only.
 
     Raises:
         InputError: there is no header with the columns that are needed, or what `on_error` raises.
@@ -109,10 +121,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[IdMapping]:
     rows = read_rows(path, table, "\t", on_error)
     header = next(rows, None)
     columns = [cell.strip() for cell in header.cells] if header else []
-    # what a text without an id matches, says the type in its place
-    replaced = {name for name in ("subject", "object") if f"{name}_type" in columns}
-    absent = {*_NEEDED} - {*columns} - {f"{name}_id" for name in replaced}
-    if absent or len(set(columns)) < len(columns):
+    if _absent(columns) or len(set(columns)) < len(columns):
         raise InputError(
             path,
             "no line names the columns of mappings",
@@ -123,18 +132,28 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[IdMapping]:
         )
 
     without: list[int] = []  # lines without an id
+    unconfirmed: list[int] = []
 
     def parse(number: int, row: TableRow) -> IdMapping | None:
-        mapping = _mapping(number, row, columns)
-        if mapping and not (mapping.subject_id and mapping.object_id):
-            without.append(number)
-            return None
+        cells = by_column(row, columns)
+        mapping = _mapping(number, cells, row.line)
+        if mapping and mapping.is_literal:
+            if not _is_text_of_an_id(mapping, cells):
+                without.append(number)
+                return None
+            if not _is_confirmed(cells):
+                unconfirmed.append(number)
+                return None
         return mapping
 
     yield from parse_each(path, numbered(rows), parse, on_error)
-    if without:
-        lacking = f"{len(without):,} without an id, the first in line {without[0]}"
-        logger.warning("%s: rows that are left out: %s", path, lacking)
+    for lines_left_out, what in (
+        (without, "without an id"),
+        (unconfirmed, "of linker, which no person confirmed, or for one document"),
+    ):
+        if lines_left_out:
+            count = f"{len(lines_left_out):,} {what}, the first in line {lines_left_out[0]}"
+            logger.warning("%s: rows that are left out: %s", path, count)
 
 
 def concept_id(cell: str) -> str:
@@ -144,29 +163,49 @@ def concept_id(cell: str) -> str:
     return "" if is_nothing else unquote(identifier.removeprefix("local:"))
 
 
-def _mapping(number: int, row: TableRow, columns: list[str]) -> IdMapping | None:
+def _mapping(number: int, cells: Mapping[str, str], line: str) -> IdMapping | None:
     """The mapping of a row; None where the row says that there is none."""
-    cells = by_column(row, columns)
-    types = cells["subject_type"].lower(), cells["object_type"].lower()
-    if cells["predicate_modifier"].lower() == "not" or _LITERAL in types:
+    if cells["predicate_modifier"].lower() == "not":
         return None
     if not cells["predicate_id"]:
         expected = "such as skos:exactMatch"
-        raise RecordError("the column 'predicate_id' is empty", row.line, expected=expected)
+        raise RecordError("the column 'predicate_id' is empty", line, expected=expected)
     if _NOTHING.lower() in (cells["subject_id"].lower(), cells["object_id"].lower()):
         return None
     return IdMapping(
-        _id(cells["subject_id"]),
+        _id(cells, "subject"),
         cells["subject_label"],
         cells["predicate_id"],
-        _id(cells["object_id"]),
+        _id(cells, "object"),
         cells["object_label"],
         number,
     )
 
 
-def _id(cell: str) -> str:
-    return "" if cell.endswith(":") else normalized(cell)
+def _id(cells: Mapping[str, str], side: str) -> str:
+    """The id of a side of a mapping; empty where it has none, or is a text."""
+    cell = concept_id(cells[f"{side}_id"])
+    return "" if _is_text(cells, side) or cell.endswith(":") else normalized(cell)
+
+
+def _is_text(cells: Mapping[str, str], side: str) -> bool:
+    return cells[f"{side}_type"].lower() == _LITERAL
+
+
+def _is_text_of_an_id(mapping: IdMapping, cells: Mapping[str, str]) -> bool:
+    """Whether one side of a mapping is called a text and is one, and the other has an id."""
+    if mapping.object_id:
+        return _is_text(cells, "subject") and bool(mapping.subject_label)
+    has_text = _is_text(cells, "object") and bool(mapping.object_label)
+    return has_text and bool(mapping.subject_id)
+
+
+def _is_confirmed(cells: Mapping[str, str]) -> bool:
+    """Whether what a text is mapped to is no guess of linker, and right in every document."""
+    if _OF_ONE_DOCUMENT.search(cells["comment"]):
+        return False
+    is_by_hand = cells["mapping_justification"] == _BY_HAND
+    return is_by_hand or (cells["mapping_tool"] != NAME and IN_BULK not in cells["comment"])
 
 
 def header(first: Document | None, layout: Layout) -> str:
@@ -189,8 +228,9 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
     say that "no gout" is gout.
 
     What people decided is written as `write_curated` does it, in place of the model's answer where
-    they accepted a concept or none. A part that is open has the mappings of its rejected concepts
-    alone, since nobody found that it has none.
+    they accepted a concept or none; so of a part, where they left others open. A part that is open
+    and has no answer has the mappings of its rejected concepts alone, since nobody found that it
+    has none.
 
     For the arguments see `linker.io.outputs.Writer`.
     """
@@ -210,7 +250,8 @@ def write_curated(
     """Write a mapping for each concept that people accepted or rejected.
 
     A rejected concept has the predicate modifier `Not`; a mention, or a part of one, that has no
-    concept is mapped to `sssom:NoTermFound`. The predicate is what the person said; the whole is
+    concept is mapped to `sssom:NoTermFound`, and a part that is open has no mapping. The predicate
+    is what the person said; the whole is
     `skos:relatedMatch` to the concept of a part of it where that was just right. Whether a person
     called the concepts related says the comment, for one of them by "part 1 of 1".
 
@@ -221,7 +262,7 @@ def write_curated(
         vocabulary: the dictionary.
     """
     rows = list(rows)
-    ids = (identifier for row in rows for identifier in part_ids(row.concept_id))
+    ids = filter(None, (identifier for row in rows for identifier in part_ids(row.concept_id)))
     prefixes = tuple(dict.fromkeys(map(namespace, ids)))
     file.write(_metadata(ObjectSource(vocabulary.name if vocabulary else "", "", prefixes)))
     mappings = (cells for row in rows for cells in _curated_rows(row, prefixes, name))
@@ -249,6 +290,8 @@ def _curated_rows(
     # a value of a column of lists: bars and backslashes have a backslash before them
     author = re.sub(r"([\\|])", r"\\\1", row.reviewer.translate(BREAKS))
     for number, identifier in enumerate(ids, 1):
+        if identifier is None:
+            continue
         bulk = IN_BULK if row.bulk else ""  # by whom it does not say
         comment = (_place(number, len(ids), row.predicate), bulk, where, scope)
         yield {
@@ -293,12 +336,15 @@ def _rows(
     for decision in (d for d in prediction.decisions if not d.bulk):
         where = _where(document, prediction, decision)
         rows = _curated_rows(decision, prefixes, lambda i: names.get(i, ""), where)
-        for row, identifier in zip(rows, part_ids(decision.concept_id), strict=True):
+        decided = [part for part in part_ids(decision.concept_id) if part is not None]
+        for row, identifier in zip(rows, decided, strict=True):
             if not (decision.accepted and identifier in denied):
                 yield row
     if prediction.state in ("accepted", "no concept"):
         return
     for number, part in enumerate(prediction.parts, 1):
+        if prediction.has_open_part and not part.is_open:
+            continue
         if _is_denied(part) or (prediction.state == "open" and part.best is None):
             continue
         chosen, place = part.best, _place(number, len(prediction.parts))

@@ -27,7 +27,14 @@ from typing import Any, TextIO, TypeVar, get_args
 from linker.errors import InputError, OnError, RecordError, ignore, stop
 from linker.ids import NO_CONCEPT, curie, normalized, prefixes_of, respelled
 from linker.io.files import Pathlike, head, read_lines
-from linker.io.parsing import by_column, comments, make_concept, numbered, parse_each
+from linker.io.parsing import (
+    by_column,
+    comments,
+    make_concept,
+    numbered,
+    parse_each,
+    split_language,
+)
 from linker.io.rows import TableRow, delimiter_of, read_rows, titles_of
 from linker.records import NAME_KINDS, Concept, NameKind, Status
 
@@ -209,11 +216,15 @@ def _names_in(header: str) -> list[str]:
 
 
 def _record(number: int, row: Mapping[str, str], spell: Callable[[str], str]) -> Record:
-    identifier, name = spell(_unescape(row["id"])), _unescape(row["name"])
+    identifier = spell(_unescape(row["id"]))
+    name, tag = split_language(_unescape(row["name"]))
     synonyms: dict[str, NameKind] = {}
+    languages = {name: tag}
     for column, kind in KINDS.items():
-        for text in _list(row[column]):
+        for item in _list(row[column]):
+            text, tag = split_language(item)
             synonyms.setdefault(text, kind)
+            languages.setdefault(text, tag)
     concept = make_concept(
         identifier,
         name,
@@ -228,6 +239,9 @@ def _record(number: int, row: Mapping[str, str], spell: Callable[[str], str]) ->
         xrefs=tuple(map(normalized, _list(row["xrefs"]))),
         line=number,
     )
+    if any(languages.values()):
+        names = [replace(n, language=languages[n.text] or n.language) for n in concept.names]
+        concept = replace(concept, names=tuple(names))
     return _kind(row), concept
 
 

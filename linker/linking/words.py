@@ -25,7 +25,8 @@ _REMEMBERED = 100_000  # words whose stems are kept
 _SHORTEST = 4  # letters of a word whose ending is cut
 _ENDING = 4  # last letters of a word by which those of one kind are known: "itis", "emia"
 _BEHIND = re.compile(r",|\b(?:of|in|with|due|from|by|to|for|after|and|or)\b", re.IGNORECASE)
-_OF_WORDS = ("weight", "is_number", "heads", "times")  # arrays with a value for each word
+# arrays with a value for each word: their kind, as numpy names it
+_OF_WORDS = {"weight": "f", "is_number": "b", "heads": "i", "times": "i"}
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # mixes the numbers of words into one for their order
 
 
@@ -200,11 +201,30 @@ class Words:
         )
 
     def check(self, names: int, concepts: int) -> None:
-        """Raise ValueError where the arrays do not fit a dictionary of so many rows."""
-        self.names.check(names, len(self.texts))
-        self.concepts.check(concepts, len(self.texts))
-        if any(len(getattr(self, name)) != len(self.texts) for name in _OF_WORDS):
-            raise ValueError("the weights do not fit the words")
+        """Check words that come from outside.
+
+        Args:
+            names: how many names the dictionary has.
+            concepts: how many concepts it has.
+
+        Raises:
+            ValueError: the arrays do not fit together, or a number is out of its range.
+        """
+        count = len(self.texts)
+        if not count:
+            raise ValueError("there is no word, not even the empty one for unknown words")
+        self.texts.check()
+        self.places.check(count)
+        self.names.check(names, count)
+        self.concepts.check(concepts, count)
+        for name, kind in _OF_WORDS.items():
+            values = getattr(self, name)
+            if values.shape != (count,) or values.dtype.kind != kind:
+                raise ValueError(f"words.{name} does not fit the words")
+        if not (np.isfinite(self.weight).all() and self.weight.min() >= 0):
+            raise ValueError("the weight of a word is no number from 0 on")
+        if self.heads.min() < 0 or self.times.min() < 0:
+            raise ValueError("a word is counted less than never")
 
 
 def sequences(lists: RaggedArray) -> NDArray[np.uint64]:

@@ -23,7 +23,6 @@ from linker.dictionary import Dictionary
 from linker.encoders import registry
 from linker.encoders import words as word_vectors
 from linker.encoders.base import Encoder, EncoderContext, is_unit
-from linker.errors import LinkerError
 from linker.evaluation import metrics
 from linker.linking import spans
 from linker.linking.linker import Linker
@@ -177,11 +176,6 @@ def with_encoder(
     provenance = {"encoder": plan.first} | flat(options, "encoder")
     words = None
     if plan.reads("words"):
-        if not plan.words and options.words.tokens != "words":
-            raise LinkerError(
-                f"words.tokens={options.words.tokens} finds names in texts, and there are none; "
-                "give some with --text"
-            )
         words = plan.words or word_vectors.train(
             map(word_vectors.tokens, names), options.words, settings.on_activity
         )

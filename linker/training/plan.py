@@ -196,20 +196,29 @@ def make(
     plan = TrainingPlan(encoder, chosen, spelling)
     if has_words and not plan.reads("words"):
         raise UsageError(f"--words: the encoder {encoder} makes nothing of word vectors")
+    if plan.reads("words") and not has_words and chosen.words.tokens != "words":
+        tokens = chosen.words.tokens
+        raise UsageError(
+            f"words.tokens={tokens} finds names in texts, and there are none; train vectors on "
+            f"texts (linker words train TEXT --dict FILE --set words.tokens={tokens} -o DIR), and "
+            "give them with --words DIR"
+        )
     for change in changes:  # a TOML file may serve several encoders
         option = change.partition("=")[0].strip()
         group = option.partition(".")[0]
         is_made = has_words and group == "words"  # given vectors are not trained
         if option != "training.seed" and (is_made or not plan.reads(group)):  # the ranker's, too
             raise UsageError(f"{change}: the encoder {encoder} makes nothing of it; leave it out")
+    if preset_name != "default":
+        _check_trains(plan, preset_name)
     if plan.is_trained:
         with needing("training", "dense"):
             from linker.encoders.trainable import pick_device
 
         if chosen.training.hypernym_norm and getattr(chosen.encoder, "normalize", False):
             raise UsageError(
-                "the norm loss (training.hypernym_norm) needs vectors of any length; take "
-                "--set transformer.normalize=false, or another encoder"
+                "the norm loss (training.hypernym_norm) needs vectors of any length, and those of "
+                f"{first} have the length 1; take {_without_norm_loss(plan)}"
             )
         plan = dataclasses.replace(plan, device=pick_device(chosen.training.device).type)
     if not plan.is_sparse:
@@ -217,6 +226,29 @@ def make(
     if second:
         _check_second(plan)
     return plan
+
+
+def _check_trains(plan: TrainingPlan, preset_name: str) -> None:
+    """Look after a preset of a training by gradients where the encoder has none.
+
+    Raises:
+        UsageError: there is an encoder of the same kind that is trained.
+    """
+    if plan.is_trained:
+        return
+    start = f"--preset {preset_name}: the encoder {plan.first} is not trained"
+    if trained := getattr(plan.encoder_class, "trained_as", ""):
+        raise UsageError(f"{start} on lists, as the preset wants; take --encoder {trained}")
+    logger.warning("%s; of the preset only what reads and scores names is taken", start)
+
+
+def _without_norm_loss(plan: TrainingPlan) -> str:
+    """What to set where the norm loss does not fit the vectors of an encoder."""
+    without = "--set training.hypernym_norm=false"
+    if "normalize" in {option.name for option in dataclasses.fields(plan.options.encoder)}:
+        group = registry.options_group(plan.first)
+        return f"--set {group}.normalize=false, or {without}"
+    return f"{without}, or another encoder"
 
 
 def _check_second(plan: TrainingPlan) -> None:

@@ -35,7 +35,11 @@ def of(run: Run, trained: Path, tmp_path: Path) -> Callable[..., Any]:
 
 def test_a_table_becomes_a_project_that_is_listed(of: Run, table: Path) -> None:
     result = of("import", table, "--project", "my wards")
-    assert (result.code, result.err) == (0, "project 1: my wards; its mentions are linked\n")
+    assert result.code == 0
+    assert result.err.splitlines() == [
+        "project 1: my wards; its mentions are linked",
+        "wards.csv: read as table: 3 rows",
+    ]
     (project,) = rows(of("projects").out)
     del project["created"]
     assert project == {
@@ -91,6 +95,17 @@ def test_a_folder_of_texts_and_further_files_are_one_project(of: Run, tmp_path: 
         ("d", "gout"),
         ("d", "gout"),
     ]
+
+
+def test_a_text_is_read_as_somebody_says(of: Run, tmp_path: Path) -> None:
+    path = tmp_path / "names.txt"
+    path.write_text("gout\nHe was seen with asthma.\nlupus\n", "utf-8")
+    kinds = {"auto": "documents", "list": "list", "documents": "documents"}
+    for read_as in kinds:
+        assert of("import", path, "--project", read_as, "--read-as", read_as).code == 0
+    assert {p["name"]: p["kind"] for p in rows(of("projects").out)} == kinds
+    refused = of("import", path, "--project", "x", "--read-as", "table", "--column", "z")
+    assert (refused.code, "there is no column 'z'" in refused.err) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -156,9 +156,9 @@ def test_a_concept_that_is_another_by_name_lends_nothing(
 def test_labels_are_names_over_two_steps(ours: Dictionary, mappings: Path, diseases: Path) -> None:
     borrower, account = lend(ours, mappings)
     assert lent(borrower) == [
+        ("M:4", "sneezing fit", "exact", "m.sssom.tsv"),
         ("M:1", "pyrexia", "exact", "m.sssom.tsv"),
         ("M:4", "sternutation", "exact", "m.sssom.tsv"),
-        ("M:4", "sneezing fit", "exact", "m.sssom.tsv"),
     ]
     assert outcomes(account)["O:5", "obsolete yawn"] == "concept is obsolete"
     assert outcomes(account)["O:7", "unknown"] == "concept joins none"
@@ -323,3 +323,25 @@ def test_the_way_to_a_parent_that_is_known(
 ) -> None:
     lent = read(tmp_path, ours).with_parents(read(tmp_path, theirs))
     assert parents(lent) == expected
+
+
+LITERALS = """subject_label\tpredicate_id\tobject_id\tsubject_type
+febrile state\tskos:exactMatch\tM:1\trdfs literal
+hot head\tskos:closeMatch\tM:1\trdfs literal
+achoo\tskos:exactMatch\tN:4\trdfs literal
+Fever\tskos:exactMatch\tM:4\trdfs literal
+nowhere\tskos:exactMatch\tN:9\trdfs literal
+"""
+
+
+def test_texts_of_mappings_are_lent(ours: Dictionary, mappings: Path, tmp_path: Path) -> None:
+    literals = saved(tmp_path / "l.sssom.tsv", LITERALS)
+    dictionary, account = lend(ours, literals, mappings)
+    assert [name[:3] for name in lent(dictionary) if name[3] == "l.sssom.tsv"] == [
+        ("M:1", "febrile state", "exact"),
+        ("M:4", "achoo", "exact"),  # over a mapping of the other file
+    ]
+    assert outcomes(account)["M:4", "Fever"] == "known already"
+    assert outcomes(account)["N:9", "nowhere"] == "concept joins none"
+    assert account.lenders[0].unused_mappings == 1
+    assert not any(reference.id == "" for of in account.references.values() for reference in of)

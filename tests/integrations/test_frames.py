@@ -80,12 +80,15 @@ def test_other_frames_and_more_candidates(model: Linker, package: str) -> None:
 
 def test_a_frame_that_cannot_be_linked(model: Linker) -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    arrow = pytest.importorskip("pyarrow")
     good = pandas.DataFrame({"diagnosis": ["gout"], "n": [7], 1: ["gout"]})
     for frame, column, said in (
         (good, "x", "'x'; it has: diagnosis, n, 1"),
         (good, "n", "'n', row 0 "),
         (pandas.DataFrame({"a": ["gout", None, 7]}), "a", "'a', row 2 "),
         (good.assign(name=1), "diagnosis", "prefix='diagnosis_'"),
+        (pandas.DataFrame([["gout", 1, 2]], columns=["a", "b", "b"]), "a", "name 'b'"),
+        (arrow.table([["gout"], ["gout"]], names=["a", "a"]), "a", "name 'a'"),
         (polars.LazyFrame({"a": ["gout"]}), "a", "LazyFrame"),
         (["gout"], "a", "list"),
     ):

@@ -129,12 +129,138 @@ def test_an_expansion(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         list(fhir.read(saved(path, value_set)))
 
 
+def system_of(*records: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A code system of some concepts."""
+    return {
+        "resourceType": "CodeSystem",
+        "url": "http://purl.obolibrary.org/obo/mondo.owl",
+        "content": "complete",
+        "concept": [*records],
+        **fields,
+    }
+
+
+def texts(concept: Concept) -> list[tuple[str, str]]:
+    return [(name.text, name.kind) for name in concept.names]
+
+
+def test_a_coding_without_a_code_says_nothing_and_the_tree_stays(tmp_path: Path) -> None:
+    coding = {"code": "parent", "valueCoding": {"display": "unknown"}}
+    below = {"code": "MONDO:3", "display": "podagra"}
+    path = saved(
+        tmp_path / "a.json",
+        system_of(
+            {
+                "code": "MONDO:1",
+                "display": "arthritis",
+                "concept": [{"display": "no code", "concept": [below]}],
+            },
+            {"code": "MONDO:2", "display": "gout", "property": [coding]},
+        ),
+    )
+    concepts = refused(fhir.read, path, None)  # the one without a code
+    assert [(concept.id, concept.parents) for concept in concepts] == [
+        ("MONDO:1", ()),
+        ("MONDO:3", ("MONDO:1",)),
+        ("MONDO:2", ()),
+    ]
+
+
+def test_a_code_that_comes_again_is_one_concept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = {
+        "code": "MONDO:1",
+        "display": "gout",
+        "property": [{"code": "status", "valueCode": "retired"}],
+    }
+    again = {
+        "code": "MONDO:1",
+        "display": "gouty arthritis",
+        "designation": [{"value": "podagra"}],
+        "property": [{"code": "parent", "valueCode": "MONDO:2"}],
+    }
+    (concept,) = fhir.read(saved(tmp_path / "a.json", system_of(first, again)))
+    assert texts(concept) == [
+        ("gout", "preferred"),
+        ("gouty arthritis", "exact"),
+        ("podagra", "exact"),
+    ]
+    assert (concept.parents, concept.status) == (("MONDO:2",), "current")
+    assert len(caplog.messages) == 1
+    of_system = {
+        "system": "http://loinc.org",
+        "concept": [{**first, "code": "1"}, {**again, "code": "1"}],
+    }
+    value_set = {"resourceType": "ValueSet", "compose": {"include": [of_system]}}
+    (concept,) = fhir.read(saved(tmp_path / "v.json", value_set))
+    assert [name.text for name in concept.names] == ["gout", "gouty arthritis", "podagra"]
+
+
+def test_synonyms_in_properties(tmp_path: Path) -> None:
+    properties = [
+        {"code": "synonym", "valueString": "podagra"},
+        {"code": "synonym", "valueCode": "MONDO_9"},  # as HL7 defines it: another code
+        {"code": "hasRelatedSynonym", "valueString": "uric arthritis"},
+        {"code": "acronym", "valueString": "GA"},
+        {"code": "p3", "valueString": "gouty arthritis"},
+        {"code": "comment", "valueString": "no name"},
+        {"code": "p4", "valueString": "no name either"},
+    ]
+    declared = [
+        {"code": "p3", "uri": "http://www.geneontology.org/formats/oboInOwl#hasExactSynonym"},
+        {"code": "p4", "uri": "http://example.org/note"},
+    ]
+    record = {"code": "MONDO_1", "display": "gout", "property": properties}
+    (concept,) = fhir.read(saved(tmp_path / "a.json", system_of(record, property=declared)))
+    assert (concept.id, concept.alt_ids) == ("MONDO:1", ("MONDO:9",))
+    assert texts(concept) == [
+        ("gout", "preferred"),
+        ("podagra", "exact"),
+        ("uric arthritis", "related"),
+        ("GA", "abbreviation"),
+        ("gouty arthritis", "exact"),
+    ]
+
+
+def test_a_bundle(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    gout = system_of({"code": "MONDO:1", "display": "gout"})
+    more = system_of(
+        {"code": "MONDO:1", "designation": [{"value": "podagra"}]},
+        content="supplement",
+        supplements=f"{gout['url']}|2026-01",
+    )
+    rules = {
+        "resourceType": "ValueSet",
+        "compose": {"include": [{"system": "http://loinc.org", "filter": []}]},
+    }
+    resources = [{"resourceType": "Patient"}, gout, rules, SYSTEM, more]
+    bundle = {"resourceType": "Bundle", "entry": [{"resource": r} for r in resources] + [{}]}
+    path = saved(tmp_path / "b.json", bundle)
+    assert dictionaries.detect(path) == "fhir"
+    concepts = list(fhir.read(path))
+    assert [concept.id for concept in concepts][:2] == ["MONDO:1", "sheep:d"]
+    assert len(concepts) == 7
+    assert texts(concepts[0]) == [("gout", "preferred"), ("podagra", "exact")]
+    assert len(caplog.messages) == 1  # of the rules
+    with pytest.raises(InputError):
+        list(fhir.read(saved(path, {"resourceType": "Bundle", "entry": [{"resource": rules}]})))
+
+
+def test_a_code_without_a_system_is_a_bad_concept(tmp_path: Path) -> None:
+    contains = [{"code": "1-8", "display": "a"}, {"system": "http://loinc.org", "code": "2-7"}]
+    value_set = {"resourceType": "ValueSet", "expansion": {"contains": contains}}
+    (concept,) = refused(fhir.read, saved(tmp_path / "v.json", value_set), None)
+    assert concept.id == "LOINC:2-7"
+
+
 @pytest.mark.parametrize(
     "record",
     [
         {"code": " ", "display": "a"},
         {"code": "x", "display": 7},
         {"code": "x", "designation": [{}]},
+        {"display": "a disease without a code"},
     ],
 )
 def test_bad_concepts_stop_or_are_skipped(tmp_path: Path, record: dict[str, Any]) -> None:

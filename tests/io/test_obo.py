@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from linker.errors import InputError
-from linker.io import obo
+from linker.io import dictionaries, obo
 from linker.records import Concept
 
 from .conftest import refused
@@ -37,6 +37,24 @@ def test_names_and_their_kinds() -> None:
         ("SF", "abbreviation"),  # a type that the header calls so
         ("OVF", "abbreviation"),  # a type that is called so itself
     ]
+
+
+def test_names_that_end_in_the_tag_of_a_language(tmp_path: Path) -> None:
+    path = tmp_path / "a.obo"
+    path.write_text(
+        "format-version: 1.2\n\n[Term]\nid: X:1\nname: pectoral fin\n"
+        'synonym: "nageoire pectorale@fr" EXACT []\nsynonym: "Brustflosse @de" EXACT []\n'
+        'synonym: "IGH@" EXACT []\nsynonym: "breast fin@en-GB" EXACT []\n'
+    )
+
+    def names(*wanted: str) -> list[tuple[str, str]]:
+        (term,) = dictionaries.read(path, "obo", languages=wanted)
+        return [(name.text, name.language) for name in term.names]
+
+    english = [("pectoral fin", ""), ("IGH@", ""), ("breast fin", "en-GB")]
+    assert names("en") == english
+    assert names("fr") == [("nageoire pectorale", "fr"), ("pectoral fin", ""), ("IGH@", "")]
+    assert ("Brustflosse", "de") in names()
 
 
 def test_the_other_fields() -> None:

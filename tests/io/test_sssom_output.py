@@ -29,7 +29,7 @@ from linker.records import (
     Part,
     Prediction,
 )
-from linker.version import VERSION
+from linker.version import NAME, VERSION
 
 from . import conftest
 
@@ -294,12 +294,56 @@ def test_rows_that_map_nothing_are_passed_over(tmp_path: Path) -> None:
     rows = (
         "X:1\tskos:exactMatch\tNot\tY:1\towl class\n"
         "X:2\tskos:exactMatch\t\tsssom:NoTermFound\t\n"
-        "\tskos:exactMatch\t\tY:3\trdfs literal\n"
+        "\tskos:exactMatch\tNot\tY:3\trdfs literal\n"
+        "\tskos:exactMatch\t\tY:3\trdfs literal\n"  # without the text
         "\n"
         "X:4\tskos:closeMatch\t\tY:4\towl class\n"
     )
     (mapping,) = sssom.read(saved(tmp_path / "m.tsv", header + rows))
     assert (mapping.subject_id, mapping.predicate_id) == ("X:4", "skos:closeMatch")
+
+
+LITERALS = """subject_label\tpredicate_id\tobject_id\tobject_label\tsubject_type\tobject_type\tsubject_id
+hot head\tskos:exactMatch\tMESH:D900001\tfever\trdfs literal\towl class\t
+hot, hot head\tskos:exactMatch\tMESH_D900001\tfever\trdfs literal\towl class\tX:1
+fever\tskos:exactMatch\t\thot brow\towl class\trdfs literal\tMESH:D900001
+a\tskos:exactMatch\t\tb\trdfs literal\trdfs literal\t
+"""
+
+
+def test_texts_without_an_id_are_mapped_to_ids(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = saved(tmp_path / "m.tsv", LITERALS)
+    assert sssom.recognises(path, files.head(path))
+    mappings = [*sssom.read(path)]
+    assert [(m.subject_id, m.subject_label, m.object_id, m.object_label) for m in mappings] == [
+        ("", "hot head", "MESH:D900001", "fever"),
+        ("", "hot, hot head", "MESH:D900001", "fever"),
+        ("MESH:D900001", "fever", "", "hot brow"),
+    ]
+    assert all(mapping.is_literal for mapping in mappings)
+    assert len(caplog.messages) == 1  # of the last row
+    without_subject_id = LITERALS.splitlines()[0].removesuffix("\tsubject_id") + "\n"
+    assert sssom.recognises(path, [without_subject_id])
+
+
+def test_texts_that_linker_mapped_are_no_names_unless_a_person_confirmed_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    columns = "subject_label\tpredicate_id\tobject_id\tsubject_type\tmapping_justification"
+    by_hand, by_rule = "semapv:ManualMappingCuration", "semapv:LexicalMatching"
+    rows = (
+        f"guess\tskos:exactMatch\tX:1\trdfs literal\t{by_rule}\t{NAME}\t\n"
+        f"bulk\tskos:exactMatch\tX:1\trdfs literal\t{by_rule}\t\taccepted in bulk\n"
+        f"there\tskos:exactMatch\tX:1\trdfs literal\t{by_hand}\t\tdocument 8\n"
+        f"by a person\tskos:exactMatch\tX:1\trdfs literal\t{by_hand}\t\t\n"
+        f"by another tool\tskos:exactMatch\tX:1\trdfs literal\t{by_rule}\tother\t\n"
+    )
+    path = saved(tmp_path / "m.tsv", f"{columns}\tmapping_tool\tcomment\n{rows}")
+    labels = [mapping.subject_label for mapping in sssom.read(path)]
+    assert labels == ["by a person", "by another tool"]
+    assert len(caplog.messages) == 1
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,19 @@ def names(concept: Concept) -> list[tuple[str, str, str]]:
     return [(name.text, name.kind, name.language) for name in concept.names]
 
 
+def test_names_that_end_in_the_tag_of_a_language(tmp_path: Path) -> None:
+    text = 'id\tname\tsynonyms\nX:1\t"gout"@en\tgoutte@fr|podagra|IGH@|"Gicht"@de-AT\n'
+    (concept,) = table.read(saved(tmp_path / "t.tsv", text))
+    assert concept.name == "gout"
+    assert names(concept) == [
+        ("gout", "preferred", "en"),
+        ("goutte", "exact", "fr"),
+        ("podagra", "exact", ""),
+        ("IGH@", "exact", ""),
+        ("Gicht", "exact", "de-AT"),
+    ]
+
+
 ONE_ID = """id\tname\tparents\talt_ids
 MONDO:0001\tgout\t\thttp://purl.obolibrary.org/obo/MONDO_0009
 MONDO_0001\tpodagra\t\t

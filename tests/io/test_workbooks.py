@@ -60,11 +60,13 @@ def test_values_keep_their_types_and_the_rest_stays_behind(path: Path) -> None:
 
 
 def rewritten(path: Path, entry: str, change: Callable[[bytes], bytes]) -> Path:
-    """The workbook with another content of an entry."""
+    """The workbook with another content of an entry, or one entry more."""
     other = path.with_name("other.xlsx")
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(other, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
             new.writestr(name, change(old.read(name)) if name == entry else old.read(name))
+        if entry not in old.namelist():
+            new.writestr(entry, change(b""))
     return other
 
 
@@ -104,3 +106,42 @@ def test_rows_that_are_not_there_are_counted(path: Path, monkeypatch: pytest.Mon
     far = rewritten(path, SHEET, lambda data: data.replace(b'row r="4"', b'row r="999999999999"'))
     with pytest.raises(LinkerError):
         tables.read(far, ["disease"])
+
+
+_SHEET_START = (
+    b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+)
+_TEXTS_START = b'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+
+
+@pytest.mark.parametrize(
+    ("part", "start", "repeated", "varied"),
+    [
+        (SHEET, _SHEET_START, b"<row/>", False),
+        (SHEET, _SHEET_START + b"<row>", b"<c/>", False),
+        (SHEET, _SHEET_START, b"          ", False),
+        ("xl/sharedStrings.xml", _TEXTS_START, b"<si><t/></si>", False),
+        (SHEET, _SHEET_START, b'<row r="%d"/>', True),
+        (SHEET, _SHEET_START + b"<row>", b'<c r="A%d"/>', True),
+        ("xl/sharedStrings.xml", _TEXTS_START, b"<x:si\n><t>%d</t></x:si>", True),
+    ],
+    ids=["rows", "cells", "blanks", "texts", "varied rows", "varied cells", "varied texts"],
+)
+def test_a_workbook_of_too_much_is_refused_before_it_is_parsed(
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    part: str,
+    start: bytes,
+    repeated: bytes,
+    varied: bool,
+) -> None:
+    """What is always the same is known by its size, and what varies is counted."""
+    if varied:
+        monkeypatch.setattr("linker.io.rows._MOST_ROWS", 1_000)
+        monkeypatch.setattr("linker.io.rows._MOST_TEXTS", 1_000)
+        content = b"".join(repeated % number for number in range(40_000))
+    else:
+        content = repeated * (2_000_000 // len(repeated))
+    monkeypatch.setattr(openpyxl, "load_workbook", lambda *_, **__: pytest.fail("it was parsed"))
+    with pytest.raises(LinkerError):
+        tables.read(rewritten(path, part, lambda _: start + content), ["disease"], most=10**8)

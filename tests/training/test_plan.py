@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from linker.encoders import registry
+from linker.encoders.base import merged
 from linker.errors import LinkerError, UsageError
+from linker.linking.options import LinkerOptions, changed, preset
 from linker.training.plan import make
 
 needs_torch = pytest.mark.skipif(
@@ -45,11 +47,58 @@ def test_words_mean_dan_and_a_preset_its_encoder() -> None:
         {"changes": ["dan.hidden=3"]},
         {"changes": ["align.epochs=3"]},
         {"encoder": "dan", "has_words": True, "changes": ["words.dim=3"]},
+        {"encoder": "static", "preset_name": "paper-bcnh"},
+        {"encoder": "static", "preset_name": "paper-biosyn"},
     ],
 )
 def test_what_does_not_fit_together(request_: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         make(**request_)
+
+
+def test_a_preset_of_lists_names_the_encoder_that_is_trained_on_them() -> None:
+    with pytest.raises(UsageError, match="--encoder static-tuned"):
+        make("static", preset_name="paper-bcnh")
+
+
+def test_a_preset_of_lists_says_what_characters_take_of_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    plan = make("tfidf", preset_name="paper-biosyn")
+    assert plan.options.sparse.analyzer == "char"
+    (record,) = caplog.records
+    assert "--preset paper-biosyn: the encoder tfidf is not trained" in record.message
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("encoder", "own"),
+    [
+        ("bne-words", "bne.normalize=false"),
+        ("static-tuned", "training.hypernym_norm=false"),
+        ("dan", "training.hypernym_norm=false"),
+    ],
+)
+def test_the_norm_loss_names_an_option_that_helps(encoder: str, own: str) -> None:
+    def options(changes: dict[str, Any]) -> LinkerOptions:
+        return changed(preset("default", encoder), changes, encoder)
+
+    loss = {"training": {"hypernym_norm": True}}
+    with pytest.raises(UsageError, match=f"take --set {own}"):
+        make(encoder, options=lambda _: options(loss))
+    group, field = own.partition("=")[0].split(".")
+    helped = make(encoder, options=lambda _: options(merged(loss, {group: {field: False}})))
+    assert helped.encoder == encoder
+
+
+@needs_torch
+def test_names_in_texts_need_texts() -> None:
+    def options(encoder: str) -> LinkerOptions:
+        return changed(preset("default", encoder), {"words": {"tokens": "concepts"}}, encoder)
+
+    with pytest.raises(UsageError, match="linker words train"):
+        make("bne", options=options)
+    assert make("bne", options=options, has_words=True).words is None
 
 
 @needs_torch

@@ -9,7 +9,7 @@ import * as keyboard from "./keyboard.js";
 import { MentionsView } from "./mentions.js";
 import { Panel } from "./panel.js";
 import { answersOf, noneOf } from "./predictions.js";
-import { named, openNew } from "./projects.js";
+import { named, openNew, pasted } from "./projects.js";
 import { listenReviewer, readModel } from "./service.js";
 import { idOf, kindOf, linesOf, unitsOf } from "./text.js";
 import { readNames } from "./verdicts.js";
@@ -100,9 +100,7 @@ function keep(sources, name = "") {
 function keepTyped() {
   const content = byId("input").value;
   if (!content.trim()) return announce("The box is empty: paste a text or a list of names first.");
-  const kind = kindOf(content);
-  const file = { names: "names.txt", pubtator: "pasted.pubtator.txt" }[kind];
-  return keep([{ file: file ?? `${idOf(content)}.txt`, content }], named("pasted"));
+  return keep([pasted(content)], named("pasted"));
 }
 
 const actions = {

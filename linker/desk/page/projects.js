@@ -6,6 +6,7 @@ import { count, fill, make, percent, plural, table } from "./elements.js";
 import * as files from "./files.js";
 import { tab } from "./keeping.js";
 import { showNotes } from "./overview.js";
+import { askReading } from "./reading.js";
 import { knownReviewer, reviewer } from "./service.js";
 import { idOf, kindOf } from "./text.js";
 
@@ -79,10 +80,15 @@ export function listen(limits) {
   byId("paste").addEventListener("click", () => {
     const content = byId("new-text").value;
     if (!content.trim()) return announce("The box is empty: paste names or a text first.");
-    const file = kindOf(content) === "pubtator" ? "pasted.pubtator.txt" : `${idOf(content)}.txt`;
     byId("new-name").value ||= named("pasted");
-    return make([{ file, content }]);
+    return make([pasted(content)]);
   });
+}
+
+/** A source of what somebody pasted. */
+export function pasted(content) {
+  const file = kindOf(content) === "pubtator" ? "pasted.pubtator.txt" : `${idOf(content)}.txt`;
+  return { file, content };
 }
 
 /** A name for what has none of its own: names of projects are not there twice. */
@@ -91,10 +97,12 @@ export function named(what) {
   return `${what} of ${time}`;
 }
 
-/** Make a project of each of the sources {file, content, column}, of documents one of all, and open
- * it, or the list. A source of which none can be made is told, and the others are taken. One of many
- * files that was given no name is called after their number. */
-export async function openNew(sources, options) {
+/** Make a project of each of the sources {file, content}, of documents one of all, and open it, or
+ * the list, once somebody has seen what they are read as. A source of which none can be made is told,
+ * and the others are taken. One of many files that was given no name is called after their number. */
+export async function openNew(given, options) {
+  const sources = await askReading(given, (source) => look(source, options));
+  if (!sources) return announce("Nothing was kept.");
   const [projects, notes] = [new Map(), []]; // by their ids: names, and how many files
   let [stack, failure] = [null, null];
   for (const source of sources) {
@@ -141,28 +149,37 @@ export function showNotesOfNew() {
   tab.set(NOTES, null);
 }
 
+/** What the service reads in a source. */
+async function look(source, { limits }) {
+  return (await post("projects/preview", source, {}, limits)).json();
+}
+
+/** Send a source {file, content, column, encoding, read_as} to an address that takes files. */
+function post(path, { content, ...about }, more, limits) {
+  files.checkSize(content.size ?? new Blob([content]).size, { body: limits?.file });
+  const said = Object.entries({ ...about, ...more }).filter(([, value]) => value);
+  const request = { method: "POST", body: content, type: "application/octet-stream" };
+  return send(`${path}?${new URLSearchParams(said)}`, request);
+}
+
 /** Send a source to an address that takes files, and ask for the column of a table where it must be
  * named, and for who decided what a file says that names nobody; what the service answers, or
  * undefined where none of these was given. With `again` decisions are taken, too, that were made
  * before and hold no more.
  */
-export async function sendSource(path, { file, content, column, encoding }, options) {
+export async function sendSource(path, source, options) {
   const { name = "", type = "", limits, again = false } = options;
-  files.checkSize(content.size ?? new Blob([content]).size, { body: limits?.file });
-  const asked = { name: name.trim(), type: type.trim(), encoding };
-  const all = { file, column, ...asked, again, reviewer: knownReviewer() };
-  const query = new URLSearchParams(Object.entries(all).filter(([, value]) => value));
-  announce(`Reading ${file} …`);
-  const request = { method: "POST", body: content, type: "application/octet-stream" };
+  announce(`Reading ${source.file} …`);
   try {
-    return await (await send(`${path}?${query}`, request)).json();
+    const more = { name: name.trim(), type: type.trim(), again, reviewer: knownReviewer() };
+    return await (await post(path, source, more, limits)).json();
   } catch (error) {
     const { columns, where } = error.answer ?? {};
     if (where === "reviewer" && !knownReviewer() && (await reviewer()))
-      return sendSource(path, { file, content, column, encoding }, options);
+      return sendSource(path, source, options);
     if (!columns) throw error;
-    const chosen = await files.askColumn(file, error.answer);
-    if (chosen) return sendSource(path, { file, content, column: chosen, encoding }, options);
+    const column = await files.askColumn(source.file, error.answer);
+    if (column) return sendSource(path, { ...source, column }, options);
     return void announce("Nothing was kept: no column was chosen.");
   }
 }

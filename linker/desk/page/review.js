@@ -270,7 +270,7 @@ async function changed({ rows, summary }) {
   queue.update(rows);
   if (view.shows === "document") await documents.refresh();
   if (rows.some(({ key }) => key === view.key)) await showGroup(view.key);
-  if (view.shows in OTHERS) showOthers().catch(() => {});
+  if (view.shows in OTHERS) await showOthers().catch(() => {});
   filters.count().catch(() => {});
   countQueue().catch(() => {});
 }

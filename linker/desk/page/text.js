@@ -1,15 +1,41 @@
 /* Texts and places in them. The service counts characters (code points), JavaScript counts units
    of UTF-16; everything behind `unitsOf` is in units. */
 
-const LONGEST_NAME = 120; // characters of a line that may be a name
+// as the service has them, in sources.py
+const [LONGEST_NAME, MOST_WORDS] = [120, 12]; // of a line that may be a name
+const FEWEST_WORDS = 3; // of a line that is a sentence
+const NARROWEST = 40; // characters of the lines of a text that is wrapped
+const SENTENCE_LINES = 10; // of such a text, among which one has the end of a sentence
 
 /** What somebody pasted: "pubtator", "names" (one a line) or "text". */
 export function kindOf(text) {
   if (/^\s*[^|\s]+\|[ta]\|/.test(text)) return "pubtator";
-  const lines = linesOf(text);
-  const isName = (line) =>
-    line.length <= LONGEST_NAME && !/[.!?;:]$/.test(line) && line.split(/\s+/).length <= 12;
-  return lines.every(isName) ? "names" : "text";
+  return isProse(text) ? "text" : "names";
+}
+
+/** Whether at least half of the characters of a text stand in lines that are prose. */
+function isProse(text) {
+  let [prose, total] = [0, 0];
+  for (const paragraph of text.split(/(?:\r\n|\r|\n)\s*(?:\r\n|\r|\n)/)) {
+    const lines = linesOf(paragraph);
+    const width = lines.reduce((most, line) => Math.max(most, line.length), 0);
+    const sentences = lines.filter((line) => /[.!?](\s+[A-Z]|$)/.test(line)).length;
+    const isText = width >= NARROWEST && SENTENCE_LINES * sentences >= lines.length;
+    lines.forEach((line, i) => {
+      // a wrapped line fills most of the width, and the sentence goes on in the next one
+      const isWrapped = isText && 3 * line.length > 2 * width && /^\p{Ll}/u.test(lines[i + 1] ?? "");
+      total += line.length;
+      prose += isWrapped || isSentence(line) ? line.length : 0;
+    });
+  }
+  return total > 0 && 2 * prose >= total;
+}
+
+/** Whether a line by itself is no name. */
+function isSentence(line) {
+  const words = line.split(/\s+/).length;
+  const ends = words >= FEWEST_WORDS && /[.!?;:]$/.test(line);
+  return ends || words > MOST_WORDS || line.length > LONGEST_NAME;
 }
 
 /** An id for a pasted text: the same for the same text (FNV-1a of its units). */

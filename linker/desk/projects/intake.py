@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import itertools
 import json
 import sqlite3
 import zlib
@@ -17,16 +17,17 @@ from linker.desk.projects import changes, linking
 from linker.desk.projects import store as rows
 from linker.desk.projects.queue import Remark
 from linker.desk.projects.sources import Content
-from linker.desk.projects.store import RECORD, Origin, Taken
+from linker.desk.projects.store import RECORD, Origin, Taken, Write, directly
 from linker.errors import InputError, LinkerError, shorten
 from linker.io import rows as tables
-from linker.io.files import OpenFile, as_utf8
+from linker.io.files import as_utf8
 from linker.linking.decisions import by_place, disagree, form_everywhere, place_of
 from linker.linking.linker import Linker
 from linker.records import Decision
 
 _NO = ("0", "no", "false")  # in the column of flags
 _LISTED = 3  # mentions that notes name
+_TOGETHER = 1_000  # documents whose texts are compared
 _MANY = 3  # mentions with decisions on others, which nobody corrected by hand
 _WHY_STRANGE = "this is another project's file, or another column was named"
 
@@ -98,8 +99,7 @@ def reviewed_in(file: Content, session: Session) -> Reviewed | None:
 def _read(file: Content, session: Session) -> Reviewed:
     """Read decisions, as `linker review import` does, and flags and notes."""
     problems: list[InputError] = []
-    upload = OpenFile(io.BytesIO(file.content), file.name or "upload")
-    text, _ = (upload, "") if file.format == "xlsx" else as_utf8(upload, file.encoding)
+    text, _ = (file.file, "") if file.format == "xlsx" else as_utf8(file.file, file.encoding)
     is_usual = file.column.lower() == "mention" or are_mappings(file.header)
     said = exchange.read(
         text,
@@ -149,6 +149,7 @@ def create(
     kind: str | None,
     *,
     again: bool = False,
+    write: Write = directly,
 ) -> Stored:
     """Make a project of a file, with what is decided in it.
 
@@ -160,6 +161,7 @@ def create(
         name: of the project.
         kind: the type of the mentions to link; empty: all; None: see `linking.type_for`.
         again: see `exchange.add_new`.
+        write: calls what writes; see `store.create`.
 
     Raises:
         Taken: there is a project of this name.
@@ -167,10 +169,10 @@ def create(
     kind, notes = linking.type_for(file, session.linker, kind)
     with store.reading() as connection:
         file, further = _with_free_id(connection, file)
-    number = rows.create(store, name, file, kind, session.reviewer, session.origin)
+    number = rows.create(store, name, file, kind, session.reviewer, session.origin, write)
     step = _step(file, number, session.reviewer)
-    stored = _keep(store, step, said, [*file.notes, *notes, *further], again)
-    return replace(stored, type=kind)
+    notes = [*file.notes, *notes, *further]
+    return replace(write(_keep, store, step, said, notes, again), type=kind)
 
 
 def add(
@@ -181,6 +183,7 @@ def add(
     reviewer: str,
     *,
     again: bool = False,
+    write: Write = directly,
 ) -> Stored:
     """Add to a project what it does not have yet of a file; or what is decided in one of its own.
 
@@ -191,6 +194,7 @@ def add(
         said: see `reviewed_in`.
         reviewer: who does it.
         again: see `exchange.add_new`.
+        write: calls what writes; see `store.create`.
 
     Raises:
         Missing: there is no such project.
@@ -202,36 +206,44 @@ def add(
         if said is not None:
             if project.kind != "documents" or linking.share(connection, project) == 1:
                 said = _on(said, *linking.mentioned(connection, number))
-            return _keep(store, _step(file, number, reviewer), said, file.notes, again)
+            step = _step(file, number, reviewer)
+            return write(_keep, store, step, said, file.notes, again)
         rows.check_kind(project, file.kind, file.name)
         rows.check_new(connection, number, file)
-        count = len(file.documents)
-        known = _texts(connection, file, number)
-        new = [d for d in file.documents if _plain(d.text) not in known.get(d.id, ())]
-        file, notes = _with_free_id(connection, replace(file, documents=tuple(new)))
-    if count and not new:
+        file = replace(file, left_out=_known_documents(connection, file, number))
+        file, notes = _with_free_id(connection, file)
+    if file.documents.count == len(file.left_out) > 0:
         raise Taken(
             f"{file.name or 'the file'}: the project has all its documents; decisions are read "
             "from tables (format tsv) and SSSOM alone"
         )
-    if len(new) < count:
-        there = f"{count - len(new):,}"
+    if file.left_out:
+        there = f"{len(file.left_out):,}"
         notes.insert(0, f"documents that the project has already, which were not added: {there}")
-    rows.add(store, number, file)
+    rows.add(store, number, file, write)
     return Stored(number, [*file.notes, *notes], None)
 
 
+def _known_documents(connection: sqlite3.Connection, file: Content, project: int) -> frozenset[int]:
+    """The places of the documents of a file that a project has already."""
+    known = set[int]()
+    documents = enumerate(file.documents)
+    while batch := list(itertools.islice(documents, _TOGETHER)):
+        texts = _texts(connection, [document.id for _, document in batch], project)
+        known |= {place for place, d in batch if _plain(d.text) in texts.get(d.id, ())}
+    return frozenset(known)
+
+
 def _texts(
-    connection: sqlite3.Connection, file: Content, project: int | None = None
+    connection: sqlite3.Connection, ids: Sequence[str], project: int | None = None
 ) -> dict[str, set[str]]:
-    """The texts that documents with the ids of a file have, in a project or in all."""
+    """The texts that documents of some ids have, in a project or in all."""
     statement = (
         "SELECT id, record FROM documents WHERE id IN (SELECT value FROM json_each(?1)) "
         "AND (project = ?2 OR ?2 IS NULL)"
     )
     texts: dict[str, set[str]] = {}
-    ids = json.dumps([document.id for document in file.documents])
-    for identifier, record in connection.execute(statement, [ids, project]):
+    for identifier, record in connection.execute(statement, [json.dumps(ids), project]):
         text = RECORD.validate_json(record).document.text
         texts.setdefault(identifier, set()).add(_plain(text))
     return texts
@@ -249,18 +261,21 @@ def _with_free_id(connection: sqlite3.Connection, file: Content) -> tuple[Conten
     its file as its id; where another text has, or had, that id, too, it gets another one. Ids that
     stand in a file stay.
     """
-    if file.format != "txt" or not file.documents:
+    if file.format != "txt":
         return file, []
-    (text,) = file.documents
-    there = _texts(connection, file).get(text.id, set())
-    was = "SELECT 1 FROM decisions WHERE scope = ? AND id NOT IN (SELECT decision FROM withdrawals)"
-    if there == {_plain(text.text)}:
-        return file, []
-    if not there and not connection.execute(was, [text.id]).fetchone():
-        return file, []
-    text = replace(text, id=f"{text.id}-{zlib.crc32(text.text.encode()):08x}")
-    note = f"another text has, or had, its name; this one has the id {text.id!r}"
-    return replace(file, documents=(text,)), [note]
+    for text in file.new_documents:  # the only one
+        there = _texts(connection, [text.id]).get(text.id, set())
+        was = (
+            "SELECT 1 FROM decisions WHERE scope = ? "
+            "AND id NOT IN (SELECT decision FROM withdrawals)"
+        )
+        is_free = not there and not connection.execute(was, [text.id]).fetchone()
+        if there == {_plain(text.text)} or is_free:
+            break
+        free = f"{text.id}-{zlib.crc32(text.text.encode()):08x}"
+        note = f"another text has, or had, its name; this one has the id {free!r}"
+        return replace(file, id=free), [note]
+    return file, []
 
 
 def _on(said: Reviewed, forms: Container[str], documents: Container[str]) -> Reviewed:

@@ -79,8 +79,7 @@ def type_for(file: Content, linker: Linker, wanted: str | None) -> tuple[str, li
         linker: the model.
         wanted: what somebody says; empty: all are linked.
     """
-    mentions = (m.type for document in file.documents for m in document.mentions)
-    types = {*mentions, *(row.type for row in file.rows)}
+    types = file.types
     kind = (linker.spans.type if linker.spans else "") if wanted is None else wanted.strip()
     if wanted is None and not kind:
         sources = linker.dictionary.sources

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import sqlite3
+import time
+import uuid
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
 from linker.desk.decisions.store import DecisionStore, inserting, now
-from linker.desk.projects.sources import Content, Kind
-from linker.errors import LinkerError
+from linker.desk.projects.sources import Content, Kind, Row
+from linker.errors import Cancelled, LinkerError, check_wanted
 from linker.linking.decisions import form_everywhere, form_of
 from linker.linking.requests import FoundSpan
 from linker.records import Document, Mention
 
-_PROJECTS = "SELECT id, name, kind, options, created, model, release FROM projects"
+_PROJECTS = (
+    "SELECT id, name, kind, options, created, model, release FROM projects WHERE created <> ''"
+)
 _ADD_PROJECT = (
     "INSERT INTO projects (name, kind, options, created, reviewer, model, release) "
     "VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -34,6 +39,11 @@ _ADD_MENTIONS = inserting(
     "mentions",
     *("project", "source", "document", "place", "text", "spans", "type", "form", "written"),
 )
+_IS_WHOLE = "typeof(content) = 'blob'"
+"""Whether all of a source is stored. Before, its content is the time (seconds since 1970) at which
+more of it was; and the project that is made of it has no time at which it was created."""
+_BATCH = 1_000  # rows, or mentions of documents, that are stored together
+STALE = 60.0  # seconds after which nobody stores a source any more that is not whole
 _OF_PROJECT = ("mentions", "answers", "documents", "sources")
 """Tables whose rows go with their project, in this order: those before name those behind."""
 
@@ -99,6 +109,8 @@ class StoredDocument(Kept):
 
 
 RECORD = TypeAdapter(Kept)
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 def projects(connection: sqlite3.Connection) -> list[Project]:
@@ -139,7 +151,8 @@ def named(connection: sqlite3.Connection, name: str) -> Project:
 def sources(connection: sqlite3.Connection, number: int) -> list[Source]:
     """The files of a project, in the order in which they came."""
     statement = (
-        "SELECT id, name, format, encoding, place FROM sources WHERE project = ? ORDER BY id"
+        "SELECT id, name, format, encoding, place FROM sources "
+        f"WHERE project = ? AND {_IS_WHOLE} ORDER BY id"
     )
     return [Source(*row) for row in connection.execute(statement, [number])]
 
@@ -195,8 +208,37 @@ def cells(connection: sqlite3.Connection, source: int, row: int) -> dict[str, st
     return {title: text for title, text in pairs if text.strip()}
 
 
+# taking files
+
+
+class Write(Protocol):
+    """Calls a function that writes, and gives what it returns; between two calls others write."""
+
+    def __call__(self, function: Callable[..., _Result], *arguments: Any) -> _Result: ...
+
+
+def directly(function: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Call what writes at once."""
+    return function(*arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A source that is not whole yet."""
+
+    project: int
+    source: int
+    name: str = ""  # of the project that is made of it; empty: it is there
+
+
 def create(
-    store: DecisionStore, name: str, file: Content, kind: str, reviewer: str, origin: Origin
+    store: DecisionStore,
+    name: str,
+    file: Content,
+    kind: str,
+    reviewer: str,
+    origin: Origin,
+    write: Write = directly,
 ) -> int:
     """Make a project of a file, and return its number.
 
@@ -207,17 +249,22 @@ def create(
         kind: the type of the mentions that are linked; empty: all are.
         reviewer: who makes it.
         origin: of the answers that are to come.
+        write: calls what writes, a batch at a time.
 
     Raises:
         Taken: there is one of this name.
     """
     options = json.dumps({"type": kind})
-    values = (name, file.kind, options, now(), reviewer, origin.model, origin.release)
-    with store.transaction() as connection:
-        _check_free(connection, name)
-        number = connection.execute(_ADD_PROJECT, values).lastrowid or 0
-        _add(connection, number, file)
-    return number
+    # another name until all of it is there, since a process may end before
+    values = (uuid.uuid4().hex, file.kind, options, "", reviewer, origin.model, origin.release)
+
+    def begin() -> Begun:
+        with store.transaction() as connection:
+            _check_free(connection, name)
+            number = connection.execute(_ADD_PROJECT, values).lastrowid or 0
+            return Begun(number, _add_source(connection, number, file), name)
+
+    return _store(store, write(begin), file, write)
 
 
 def _check_free(connection: sqlite3.Connection, name: str) -> None:
@@ -250,43 +297,167 @@ def check_new(connection: sqlite3.Connection, number: int, file: Content) -> Non
         raise Taken(f"{file.name or 'the file'}: is in the project already, as {name}")
 
 
-def add(store: DecisionStore, number: int, file: Content) -> None:
-    """Add a file of its kind to a project.
+def add(store: DecisionStore, number: int, file: Content, write: Write = directly) -> None:
+    """Add a file of its kind to a project; see `create`.
 
     Raises:
         Missing: there is no such project.
         Taken: the project has the same file already.
     """
-    with store.transaction() as connection:
-        project(connection, number)
-        check_new(connection, number, file)
-        _add(connection, number, file)
+
+    def begin() -> Begun:
+        with store.transaction() as connection:
+            project(connection, number)
+            check_new(connection, number, file)
+            return Begun(number, _add_source(connection, number, file))
+
+    _store(store, write(begin), file, write)
 
 
-def _add(connection: sqlite3.Connection, number: int, file: Content) -> None:
-    """Write a file of a project, in a transaction."""
-    about = [number, file.name, file.format, file.encoding, file.column, file.packed]
+def _add_source(connection: sqlite3.Connection, number: int, file: Content) -> int:
+    """Add a source that is not whole yet; its number."""
+    about = [number, file.name, file.format, file.encoding, file.column, time.time()]
     source = connection.execute(_ADD_SOURCE, about).lastrowid or 0
-    cells = [(0, file.header), *((r.place, r.cells) for r in file.rows)]
-    written = [
-        (source, row, json.dumps(texts, ensure_ascii=False)) for row, texts in cells if texts
+    if file.header:
+        header = json.dumps(file.header, ensure_ascii=False)
+        connection.execute(_ADD_CELLS, [json.dumps([(source, 0, header)])])
+    return source
+
+
+def _store(store: DecisionStore, begun: Begun, file: Content, write: Write) -> int:
+    """Store what is in a file, in batches between which others write; the number of the project.
+
+    Where that fails, nothing is left. Where the process is to end, what is there is not shown, and
+    is removed by the next one.
+    """
+    try:
+        for rows in _batches(file.rows, lambda row: 1):
+            write(_add_rows, store, begun, rows)
+        for documents in _batches(file.new_documents, lambda d: 1 + len(d.mentions)):
+            write(_add_documents, store, begun, documents, file.is_marked)
+        write(_finish, store, begun, file)
+    except Cancelled:
+        raise
+    except BaseException:
+        with contextlib.suppress(Exception):  # of which the first one is told
+            while write(_remove_some, store, begun.source):
+                pass
+        raise
+    return begun.project
+
+
+def _batches(items: Iterable[_Item], cost: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+    """Yield items that are stored together, by what they cost.
+
+    Raises:
+        Cancelled: nobody wants them any more.
+    """
+    batch = list[_Item]()
+    costs = 0
+    for item in items:
+        batch.append(item)
+        costs += cost(item)
+        if costs >= _BATCH:
+            check_wanted()
+            yield batch
+            batch = []
+            costs = 0
+    if batch:
+        yield batch
+
+
+def _going_on(connection: sqlite3.Connection, begun: Begun) -> None:
+    """Note that a source is still being stored.
+
+    Raises:
+        Missing: its project was deleted.
+    """
+    statement = "UPDATE sources SET content = ? WHERE id = ?"
+    if not connection.execute(statement, [time.time(), begun.source]).rowcount:
+        raise Missing("the project was deleted while the file was read")
+
+
+def _add_rows(store: DecisionStore, begun: Begun, batch: Sequence[Row]) -> None:
+    """Write rows of a table or list."""
+    cells = [
+        (begun.source, row.place, json.dumps(row.cells, ensure_ascii=False))
+        for row in batch
+        if row.cells
     ]
-    connection.execute(_ADD_CELLS, [json.dumps(written)])
-    mentions = [(None, r.place, Mention(r.text, type=r.type)) for r in file.rows]
-    add_mentions(connection, number, source, mentions)
-    # where a file marks no mention, they are to be found
-    is_marked = any(document.mentions for document in file.documents)
+    mentions = [(None, row.place, Mention(row.text, type=row.type)) for row in batch]
+    with store.transaction() as connection:
+        _going_on(connection, begun)
+        connection.execute(_ADD_CELLS, [json.dumps(cells)])
+        add_mentions(connection, begun.project, begun.source, mentions)
+
+
+def _add_documents(
+    store: DecisionStore, begun: Begun, batch: Sequence[Document], is_marked: bool
+) -> None:
+    """Write documents; where a file marks no mention, they are to be found."""
     last = "SELECT coalesce(max(number), 0) FROM documents WHERE project = ?"
-    ((before,),) = connection.execute(last, [number])
-    documents = list(enumerate(file.documents, before + 1))
-    records = [
-        (number, of, source, d.id, _packed(d, [None] * len(d.mentions)), int(is_marked))
-        for of, d in documents
-    ]
-    connection.execute(_ADD_DOCUMENTS, [json.dumps(records)])
-    if is_marked:
-        found = [(of, start_of(m), m) for of, d in documents for m in d.mentions]
-        add_mentions(connection, number, source, found)
+    project, source = begun.project, begun.source
+    with store.transaction() as connection:
+        _going_on(connection, begun)
+        ((before,),) = connection.execute(last, [project])
+        documents = list(enumerate(batch, before + 1))
+        records = [
+            (project, number, source, d.id, _packed(d, [None] * len(d.mentions)), int(is_marked))
+            for number, d in documents
+        ]
+        connection.execute(_ADD_DOCUMENTS, [json.dumps(records)])
+        for number, document in documents:
+            found = [(number, start_of(m), m) for m in document.mentions]
+            add_mentions(connection, project, source, found)
+
+
+def _finish(store: DecisionStore, begun: Begun, file: Content) -> None:
+    """Note that all of a source is stored, and give its project its name.
+
+    Raises:
+        Missing: its project was deleted.
+        Taken: meanwhile the project has the same file, or another one has the name.
+    """
+    with store.transaction() as connection:
+        _going_on(connection, begun)
+        check_new(connection, begun.project, file)
+        values = [file.packed, begun.source]
+        connection.execute("UPDATE sources SET content = ? WHERE id = ?", values)
+        if begun.name:
+            _check_free(connection, begun.name)
+            connection.execute(
+                "UPDATE projects SET name = ?, created = ? WHERE id = ?",
+                [begun.name, now(), begun.project],
+            )
+
+
+def remove_unfinished(store: DecisionStore, write: Write = directly) -> None:
+    """Remove what is left of files that a process was storing when it was killed."""
+    statement = f"SELECT id FROM sources WHERE NOT ({_IS_WHOLE}) AND content < ?"
+    with store.reading() as connection:
+        left = connection.execute(statement, [time.time() - STALE]).fetchall()
+    for (source,) in left:
+        while write(_remove_some, store, source):
+            pass
+
+
+def _remove_some(store: DecisionStore, source: int) -> bool:
+    """Remove some of what is there of a source that is not whole; whether it is still there."""
+    with store.transaction() as connection:
+        of_source = "SELECT project FROM sources WHERE id = ?"
+        if not (row := connection.execute(of_source, [source]).fetchone()):
+            return False
+        removed = 0
+        for table, key in (("mentions", "id"), ("documents", "number"), ("cells", "row")):
+            where = "source = ?" if table == "cells" else "source = ? AND project = ?"
+            values = [source] if table == "cells" else [source, *row]
+            some = f"SELECT {key} FROM {table} WHERE {where} LIMIT {_BATCH}"
+            statement = f"DELETE FROM {table} WHERE {where} AND {key} IN ({some})"
+            removed += connection.execute(statement, [*values, *values]).rowcount
+        if not removed:
+            connection.execute("DELETE FROM sources WHERE id = ?", [source])
+            connection.execute("DELETE FROM projects WHERE id = ? AND created = ''", [*row])
+        return True
 
 
 def keep_found(store: DecisionStore, number: int, found: Sequence[StoredDocument]) -> None:

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 
 from linker.desk.projects.changes import Remarked
 from linker.desk.projects.marks import Outdated, Unfit
+from linker.desk.projects.sources import TooMany
 from linker.desk.projects.store import Missing, OtherKind, Taken
 from linker.desk.service.settings import Limits
 from linker.errors import LinkerError, shorten
@@ -38,6 +39,7 @@ _STATUS: tuple[tuple[type[LinkerError], int, str | None], ...] = (
     (Missing, 404, None),
     (Taken, 409, None),
     (Outdated, 409, None),
+    (TooMany, 413, "rows"),
 )
 _LONGEST_VALUE = 60  # characters of a wrong value that are repeated
 

@@ -32,7 +32,7 @@ write after an error was sent. They wait for others only for a limited time.
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
 _CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use
 _GONE = 499  # the status of a request whose client left before the answer, as in nginx
-_OF_FILES = re.compile(r"/projects(?:/[0-9]+/sources)?")
+_OF_FILES = re.compile(r"/projects(?:/preview|/[0-9]+/sources)?")
 _METHODS = frozenset(("GET", "HEAD", "POST", "DELETE", "OPTIONS"))
 _CLOSE = {"Connection": "close"}  # for a request whose body was not read to its end
 PUBLIC = "/reconcile"  # changes nothing, and its protocol is for the pages of all sites

@@ -27,6 +27,8 @@ from linker.desk.service.callers import ReviewerName, may_say
 from linker.desk.service.errors import ERRORS, Failure
 from linker.desk.service.reviewing import Number, WantedRows
 from linker.desk.service.workbench import Desk, Workbench
+from linker.io import files
+from linker.io.files import SpooledFile
 from linker.io.rows import ColumnNeeded
 
 routes = APIRouter(prefix="/projects", tags=["projects"], responses=ERRORS)
@@ -60,15 +62,19 @@ class WantedPage(WantedRows):
 class Upload:
     """A file that a request sends as its body, and what it says of it."""
 
-    content: bytes
+    file: SpooledFile
+    size: int  # in bytes
     name: str
     column: str | None
     encoding: str | None
+    read_as: sources.Kind | None
 
-    async def read(self, most: int, known: Sequence[str] = ()) -> sources.Content:
+    async def read(self, desk: Workbench, known: Sequence[str] = ()) -> sources.Content:
         """What is in it; see `sources.read`."""
-        about = self.content, self.name, self.column, self.encoding
-        return await asyncio.to_thread(sources.read, *about, most, known)
+        about = self.file, self.name, self.column, self.encoding
+        limits = desk.service.limits
+        read = partial(sources.read, read_as=self.read_as, most_rows=limits.rows)
+        return await desk.service.run_until_end(read, *about, limits.file, known)
 
 
 async def _upload(
@@ -79,10 +85,17 @@ async def _upload(
         str | None,
         Query(max_length=100, description="Of a text; null: UTF-8, or UTF-16 by its mark."),
     ] = None,
+    read_as: Annotated[
+        sources.Kind | None, Query(description="What the file is; null: what it looks like.")
+    ] = None,
 ) -> Upload:
     if request.headers.get("content-type", "").startswith("multipart/"):
         raise Failure(415, "the body is a form; send the file itself as the body", "body")
-    return Upload(await request.body(), file, column, encoding)
+    upload = SpooledFile(files.temporary(), file or "upload")
+    size = 0
+    async for part in request.stream():
+        size += upload.spool.write(part)
+    return Upload(upload, size, file, column, encoding, read_as)
 
 
 Uploaded = Annotated[Upload, Depends(_upload)]
@@ -122,12 +135,30 @@ async def create(
     again: Again = False,
 ) -> dict[str, Any]:
     """Keep a file as a project; its mentions are linked from now on, as time allows."""
-    read = await upload.read(desk.service.limits.file)
-    session = Session(desk.service.linker, desk.origin, reviewer)
-    said = await _reviewed_in(read, session)
-    name = name.strip() or PurePath(upload.name).stem or "project"
-    take = partial(intake.create, again=again)
-    return await _answer(desk, await desk.take(take, desk.store, read, said, session, name, type))
+    async with desk.turn(upload.size):
+        read = await upload.read(desk)
+        session = Session(desk.service.linker, desk.origin, reviewer)
+        said = await _reviewed_in(desk, read, session)
+        name = name.strip() or PurePath(upload.name).stem or "project"
+        take = partial(intake.create, again=again)
+        stored = await desk.take_file(take, desk.store, read, said, session, name, type)
+    return await _answer(desk, stored)
+
+
+@routes.post("/preview", openapi_extra=_FILE)
+async def preview(desk: Desk, upload: Uploaded) -> dict[str, Any]:
+    """Say what a file would be read as, and how it begins; nothing is kept.
+
+    `kind` is list, table or documents, `kinds` are those that it may be read as (`read_as`),
+    `count` is the number of its rows or documents, and `rows` has the first three. Of a table there
+    are its `columns`, and `column` holds the mentions; where it is null, somebody has to name it,
+    and one may be `suggested`.
+    """
+    async with desk.turn(upload.size):
+        try:
+            return sources.preview(await upload.read(desk), upload.file)
+        except ColumnNeeded as needed:
+            return sources.preview(needed, upload.file)
 
 
 @routes.post("/{number}/sources", status_code=201, openapi_extra=_FILE)
@@ -143,19 +174,22 @@ async def add(
     project = await desk.read(lambda connection: rows.project(connection, number))
     there = await desk.read(lambda connection: rows.sources(connection, number))
     known = [source.column for source in there]
-    try:
-        read = await upload.read(desk.service.limits.file, known)
-    except ColumnNeeded:
-        rows.check_kind(project, "table", upload.name)
-        raise
-    said = await _reviewed_in(read, Session(desk.service.linker, desk.origin, reviewer))
-    take = partial(intake.add, again=again)
-    return await _answer(desk, await desk.take(take, desk.store, number, read, said, reviewer))
+    async with desk.turn(upload.size):
+        try:
+            read = await upload.read(desk, known)
+        except ColumnNeeded:
+            rows.check_kind(project, "table", upload.name)
+            raise
+        session = Session(desk.service.linker, desk.origin, reviewer)
+        said = await _reviewed_in(desk, read, session)
+        take = partial(intake.add, again=again)
+        stored = await desk.take_file(take, desk.store, number, read, said, reviewer)
+    return await _answer(desk, stored)
 
 
-async def _reviewed_in(file: sources.Content, session: Session) -> Reviewed | None:
+async def _reviewed_in(desk: Workbench, file: sources.Content, session: Session) -> Reviewed | None:
     """What is decided in a file, as far as the caller may say it."""
-    said = await asyncio.to_thread(intake.reviewed_in, file, session)
+    said = await desk.service.run_until_end(intake.reviewed_in, file, session)
     said = said and said.limited(may_say)
     if said and not session.reviewer and not all(decision.reviewer for decision in said.decisions):
         why = f"{file.name}: has decisions that name nobody; give the reviewer who made them"

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import sys
 from collections.abc import Callable, Iterable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 import uvicorn
@@ -62,9 +62,14 @@ class TimeoutProtocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A server that says on which port it takes requests."""
+    """A server that says on which port it takes requests, and when it is told to stop."""
 
     announce: Callable[[int], None]
+    stopping: Callable[[], None]
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.stopping()
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -114,6 +119,7 @@ def serve(
     )
     server = _Server(config)
     server.announce = started
+    server.stopping = service.ending.set
     try:
         asyncio.run(server.serve())
     except (SystemExit, KeyboardInterrupt):  # raised again for a signal, after the last answer

@@ -28,6 +28,7 @@ class Limits:
 
     body: _Count = 4_000_000  # bytes of a request's body
     file: _Count = 64_000_000  # bytes of a file of a project
+    rows: _Count = 200_000  # of such a file, or its documents with the mentions marked in them
     mentions: _Count = 10_000  # of a request
     mention: _Count = MENTION_LIMIT  # characters of a mention
     text: _Count = 1_000_000  # characters of a request's documents together

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import gc
 import itertools
@@ -10,8 +11,8 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence, Sized
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,7 +29,7 @@ from linker.desk.service.errors import REFUSED, Failure
 from linker.desk.service.schemas import cost
 from linker.desk.service.settings import Settings
 from linker.dictionary import Dictionary
-from linker.errors import LinkerError, call_while_wanted
+from linker.errors import Cancelled, LinkerError, call_while_wanted
 from linker.io.persistence import MANIFEST
 from linker.jobs.linking import model_hash
 from linker.linking.decided import Decided
@@ -104,6 +105,8 @@ class Service:
         self._threads = ThreadPoolExecutor(_THREADS, "linker-other")
         self._writer = ThreadPoolExecutor(1, "linker-decisions")
         self._loading = asyncio.Lock()
+        self.ending = threading.Event()
+        """Set once the process is told to stop: no long work goes on."""
 
     @property
     def linker(self) -> Linker:
@@ -164,11 +167,32 @@ class Service:
     async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
         """Call a function beside the thread that links, until the caller gives up."""
         is_given_up = threading.Event()
-        loop, call = asyncio.get_running_loop(), partial(function, *args)
+        return await self._run(is_given_up, is_given_up.is_set, partial(function, *args))
+
+    async def run_until_end(self, function: Callable[..., _Result], *args: Any) -> _Result:
+        """Call a function as `run` does, and give it up when the process is told to stop.
+
+        Raises:
+            Failure: it was given up so.
+        """
+        is_given_up = threading.Event()
+
+        def is_over() -> bool:
+            return is_given_up.is_set() or self.ending.is_set()
+
         try:
-            return await loop.run_in_executor(
-                self._threads, call_while_wanted, is_given_up.is_set, call
-            )
+            return await self._run(is_given_up, is_over, partial(function, *args))
+        except Cancelled:
+            reason = "the service is stopping, and nothing was kept; send it again later"
+            raise Failure(503, reason, headers={"Retry-After": "5"}) from None
+
+    async def _run(
+        self, is_given_up: threading.Event, is_over: Callable[[], bool], call: Callable[[], _Result]
+    ) -> _Result:
+        """Call a function in a thread; where nobody waits for it any more, the event is set."""
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._threads, call_while_wanted, is_over, call)
         finally:
             is_given_up.set()
 
@@ -201,6 +225,21 @@ class Service:
             Failure: the file cannot be written, or others wrote for too long, and then it is not
                 called; 503, since nothing is wrong with the request.
         """
+        with _as_failures():
+            call = self._submitted(function, *args)
+            return await asyncio.shield(asyncio.wrap_future(call))
+
+    def write_in_thread(self, function: Callable[..., _Result], *args: Any) -> _Result:
+        """Call what writes as `write` does, from a thread that waits for it.
+
+        Raises:
+            Failure: see `write`.
+        """
+        with _as_failures():
+            return self._submitted(function, *args).result()
+
+    def _submitted(self, function: Callable[..., _Result], *args: Any) -> Future[_Result]:
+        """Have what writes called in its turn."""
         deadline = time.monotonic() + _PATIENCE * self.limits.seconds
 
         def call() -> _Result:
@@ -208,14 +247,7 @@ class Service:
                 raise LinkerError("the file of decisions is busy; try again later")
             return function(*args)
 
-        try:
-            return await asyncio.shield(
-                asyncio.get_running_loop().run_in_executor(self._writer, call)
-            )
-        except REFUSED:
-            raise
-        except LinkerError as error:
-            raise Failure(503, str(error)) from None
+        return self._writer.submit(call)
 
     async def add(
         self, store: DecisionStore, decisions: Sequence[Decision], step: Step | None = None
@@ -242,6 +274,7 @@ class Service:
 
     async def close(self) -> None:
         """Finish what was taken."""
+        self.ending.set()
         await self._batcher.close()
         self._threads.shutdown()
         self._writer.shutdown()
@@ -266,6 +299,17 @@ class Service:
         gc.collect()
         gc.freeze()  # the collector of garbage passes over the model, which stays
         return model
+
+
+@contextlib.contextmanager
+def _as_failures() -> Iterator[None]:
+    """Errors of the file of decisions become failures of the service, not of what was asked."""
+    try:
+        yield
+    except REFUSED:
+        raise
+    except LinkerError as error:
+        raise Failure(503, str(error)) from None
 
 
 async def aside(items: Sized, function: Callable[[], _Result]) -> _Result:

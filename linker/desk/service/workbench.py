@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from cachetools import LRUCache
@@ -22,6 +24,7 @@ from linker.desk.projects.store import Missing, Origin, Project
 from linker.desk.service.errors import Failure
 from linker.desk.service.state import Model, Service
 from linker.errors import LinkerError
+from linker.io import files
 from linker.linking.decided import Decided
 
 logger = logging.getLogger(__name__)
@@ -46,16 +49,19 @@ class Workbench:
         self._opening = threading.Lock()  # held by who looks for a queue
         self._problems: dict[int, str] = {}  # why projects are not linked
         self._work = asyncio.Event()
+        self._large = asyncio.Lock()  # held by who reads a large file
 
     def start(self) -> None:
         """Begin to link what waits in projects."""
         self._linking = asyncio.create_task(self._link_all())
+        self._cleaning = asyncio.create_task(self._clean())
         self._work.set()
 
     async def close(self) -> None:
         """Stop linking; what waits is linked at the next start."""
         self._linking.cancel()
-        await asyncio.gather(self._linking, return_exceptions=True)
+        self._cleaning.cancel()
+        await asyncio.gather(self._linking, self._cleaning, return_exceptions=True)
         for queue, _ in self._queues.values():
             queue.close()
 
@@ -143,8 +149,7 @@ class Workbench:
         return await asyncio.to_thread(call)
 
     async def take(self, function: Callable[..., _Result], *args: Any) -> _Result:
-        """Call what stores a file, whose mentions are linked then, also where nobody waits for it
-        any more."""
+        """Call what writes, and link then what waits, also where nobody waits for it any more."""
 
         async def take() -> _Result:
             result = await self.service.write(function, *args)
@@ -152,6 +157,33 @@ class Workbench:
             return result
 
         return await asyncio.shield(take())
+
+    async def take_file(self, function: Callable[..., _Result], *args: Any) -> _Result:
+        """Call what stores a file in batches, and link its mentions then, also where nobody waits
+        for it any more; it ends when the process is told to stop.
+
+        Args:
+            function: is given the arguments, and `write`, which calls functions that write.
+            args: the arguments.
+        """
+
+        async def take() -> _Result:
+            call = partial(function, *args, write=self.service.write_in_thread)
+            result = await self.service.run_until_end(call)
+            self._work.set()
+            return result
+
+        return await asyncio.shield(take())
+
+    @contextlib.asynccontextmanager
+    async def turn(self, size: int) -> AsyncIterator[None]:
+        """Wait until a file may be read: large ones are read and stored one after the other.
+
+        Args:
+            size: of the file, in bytes.
+        """
+        async with self._large if size > files.IN_MEMORY else contextlib.nullcontext():
+            yield
 
     # linking
 
@@ -182,6 +214,14 @@ class Workbench:
             return linking.pending(connection, project, model.linker, document)
 
         return model, await self.read(read)
+
+    async def _clean(self) -> None:
+        """Remove what is left of files that were being stored when another process ended."""
+        with contextlib.suppress(Failure, LinkerError):  # it is not shown, and the next one tries
+            for _ in range(2):  # at once, and of what ended just now
+                write = self.service.write_in_thread
+                await self.service.run_until_end(rows.remove_unfinished, self.store, write)
+                await asyncio.sleep(rows.STALE)
 
     async def _link_all(self) -> None:
         """Link what waits in projects, a little of each in turn."""

@@ -45,7 +45,7 @@ class Project:
             place = connection.execute("SELECT count(*) + 1 FROM documents").fetchone()
             (self.number,) = place
             for table, values in {
-                "projects": (1, "p", "documents", "{}", "", "", "", ""),
+                "projects": (1, "p", "documents", "{}", "2026-11-28", "", "", ""),
                 "sources": (1, 1, "s", "pubtator", "utf-8", "", b""),
                 "documents": (1, self.number, 1, "7", record, 1),
             }.items():

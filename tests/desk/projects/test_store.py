@@ -6,14 +6,15 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from linker.desk.decisions.store import DecisionStore, Step
 from linker.desk.projects import sources
 from linker.desk.projects import store as rows
-from linker.desk.projects.store import Origin, Taken
-from linker.errors import LinkerError
+from linker.desk.projects.store import Missing, Origin, Taken
+from linker.errors import Cancelled, LinkerError
 from linker.records import Decision
 
 
@@ -107,3 +108,101 @@ def test_a_full_disk_keeps_nothing_by_half(store: DecisionStore) -> None:
     rows.add(store, 1, texts(100))
     store.add([Decision("x", "A")], Step("said", "ann", 1))
     assert (len(store.list()), mentions(store)) == (1, 61)
+
+
+def names(count: int) -> sources.Content:
+    """A list of names."""
+    text = "".join(f"gout {number}\n" for number in range(count))
+    return sources.read(text.encode(), "names.txt", None, None, 10**6)
+
+
+def left(store: DecisionStore) -> list[int]:
+    """How many projects, sources, cells, documents and mentions there are in all."""
+    tables = ("projects", "sources", "cells", "documents", "mentions")
+    with store.reading() as connection:
+        return [connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in tables]
+
+
+def test_others_write_between_the_batches_of_a_file(store: DecisionStore) -> None:
+    seen = list[int]()
+
+    def write(function: Any, *arguments: Any) -> Any:
+        store.add([Decision(f"x {len(seen)}", "A")])
+        with store.reading() as connection:
+            assert rows.projects(connection) == []  # none is shown that is not whole
+        seen.append(mentions(store))
+        return function(*arguments)
+
+    number = rows.create(store, "p", names(2_500), "", "ann", Origin("", ""), write)
+    assert (number, seen) == (1, [0, 0, 1_000, 2_000, 2_500])
+    with store.reading() as connection:
+        assert [project.name for project in rows.projects(connection)] == ["p"]
+    assert (left(store), len(store.list())) == ([1, 1, 0, 0, 2_500], 5)
+
+
+def in_new_project(store: DecisionStore, write: Any) -> None:
+    rows.create(store, "q", names(2_500), "", "ann", Origin("", ""), write)
+
+
+def in_old_project(store: DecisionStore, write: Any) -> None:
+    rows.add(store, 1, names(2_500), write)
+
+
+@pytest.mark.parametrize("take", [in_new_project, in_old_project])
+def test_what_fails_leaves_nothing(store: DecisionStore, take: Any) -> None:
+    rows.create(store, "p", names(3), "", "ann", Origin("", ""))
+    calls = 0
+
+    def write(function: Any, *arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise LinkerError("the disk is full")
+        return function(*arguments)
+
+    with pytest.raises(LinkerError):
+        take(store, write)
+    assert left(store) == [1, 1, 0, 0, 3]
+
+
+@pytest.mark.parametrize("take", [in_new_project, in_old_project])
+def test_what_a_killed_process_left_is_not_shown_and_goes(
+    store: DecisionStore, monkeypatch: pytest.MonkeyPatch, take: Any
+) -> None:
+    rows.create(store, "p", names(3), "", "ann", Origin("", ""))
+    calls = 0
+
+    def write(function: Any, *arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise Cancelled
+        return function(*arguments)
+
+    with pytest.raises(Cancelled):
+        take(store, write)
+    with store.reading() as connection:
+        assert [project.name for project in rows.projects(connection)] == ["p"]
+        assert len(rows.sources(connection, 1)) == 1
+    rows.remove_unfinished(store)  # another process may be at it
+    assert left(store)[4] == 1_003
+    monkeypatch.setattr(rows, "STALE", -1.0)
+    rows.remove_unfinished(store)
+    assert left(store) == [1, 1, 0, 0, 3]
+    rows.create(store, "q", names(5), "", "ann", Origin("", ""))  # its name is free
+
+
+def test_a_project_that_is_deleted_meanwhile_gets_no_more_rows(store: DecisionStore) -> None:
+    rows.create(store, "p", names(3), "", "ann", Origin("", ""))
+    calls = 0
+
+    def write(function: Any, *arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            rows.delete(store, 1)
+        return function(*arguments)
+
+    with pytest.raises(Missing):
+        rows.add(store, 1, names(2_500), write)
+    assert left(store) == [0, 0, 0, 0, 0]

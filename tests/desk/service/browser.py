@@ -79,6 +79,11 @@ def drop(page: Any, name: str, content: str) -> None:
     )
 
 
+def agree(page: Any) -> None:
+    """Take files as they are read, once the page has shown that."""
+    page.click("#reading .main")
+
+
 @contextlib.contextmanager
 def held_back(page: Any, pattern: str) -> Iterator[list[Any]]:
     """What the page asks for gets to the service only at the end of this; gives what it asked."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,15 @@ from linker.desk.service.state import Service
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
 from starlette.responses import JSONResponse  # noqa: E402
 
-from .browser import drop, is_too_wide, needs_browser, opened, problems, serving  # noqa: E402
+from .browser import (  # noqa: E402
+    agree,
+    drop,
+    is_too_wide,
+    needs_browser,
+    opened,
+    problems,
+    serving,
+)
 from .fake import Fake  # noqa: E402
 
 expect = playwright.expect
@@ -216,6 +225,7 @@ def test_a_reload_links_the_same_text(page: Any) -> None:
 
 def test_a_file_becomes_a_project(page: Any) -> None:
     drop(page, "names.txt", "leukaemia\nlymphoma\n")
+    agree(page)
     expect(page.locator("#project-name")).to_have_text("names")
 
 
@@ -239,6 +249,16 @@ def test_a_discontinuous_mention_keeps_its_gap(page: Any) -> None:
         }"""
     )
     assert pieces == [[0, 6, [1], 1], [6, 11, [], None], [11, 19, [2], 2], [19, 25, [1, 2], None]]
+
+
+def test_names_and_texts_are_told_apart_as_by_the_service(page: Any) -> None:
+    prose = json.loads((Path(__file__).parents[2] / "data" / "prose.json").read_text("utf-8"))
+    for kind, texts in (("names", prose["lists"]), ("text", prose["texts"])):
+        for name, text in texts.items():
+            found = page.evaluate(
+                "async (text) => (await import('./static/text.js')).kindOf(text)", text
+            )
+            assert (name, found) == (name, kind)
 
 
 # bad input
@@ -354,7 +374,7 @@ def test_looks_and_accessibility(page: Any, pictures: Path, look: str) -> None:
     assert problems(page) == ""
 
 
-@pytest.mark.parametrize("name", ["who", "which-key", "which-column", "help"])
+@pytest.mark.parametrize("name", ["who", "which-key", "which-column", "reading", "help"])
 def test_dialogs_are_accessible_on_a_dark_phone(page: Any, pictures: Path, name: str) -> None:
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 400, "height": 800})

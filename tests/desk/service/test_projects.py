@@ -277,3 +277,81 @@ def test_a_file_that_cannot_be_written_is_no_fault_of_the_request(start: Start) 
     assert [answer.status_code for answer in refused] == [503, 503]
     assert "database is locked" in refused[0].json()["error"]
     assert client.post(f"/projects/{project}/decisions", json=body).status_code == 201
+
+
+def previewed(client: Any, content: str | bytes, file: str, **query: str) -> Any:
+    content = content.encode() if isinstance(content, str) else content
+    answer = client.post("/projects/preview", params={"file": file, **query}, content=content)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_what_a_file_is_read_as_is_shown_before_it_is_kept(client: Any) -> None:
+    kinds = ["list", "table", "documents"]
+    text = "He has gout.\nIt was seen in May.\n"
+    assert previewed(client, text, "a.txt") == {
+        "kind": "documents",
+        "kinds": kinds,
+        "count": 1,
+        "column": None,
+        "columns": [],
+        "suggested": None,
+        "rows": ["He has gout. It was seen in May."],
+    }
+    listed = previewed(client, text, "a.txt", read_as="list")
+    assert (listed["kind"], listed["rows"]) == ("list", text.splitlines())
+    table = previewed(client, "patient,finding\n1,gout\n2,lupus\n", "a.csv")
+    assert (table["kind"], table["count"], table["column"]) == ("table", 2, None)
+    assert (table["suggested"], table["rows"]) == ("finding", ["gout", "lupus"])
+    table = previewed(client, "patient,finding\n1,gout\n2,lupus\n", "a.csv", column="patient")
+    assert (table["columns"], table["rows"]) == (["patient", "finding"], ["1", "2"])
+    documents = previewed(client, PUBTATOR, "a.txt")
+    assert (documents["kinds"], documents["count"]) == (["documents"], 2)
+    assert client.get("/projects").json()["projects"] == []
+
+
+def test_a_project_is_of_the_kind_that_is_said(client: Any) -> None:
+    text = "gout\nbreast cancer was seen in May.\n"
+    assert create(client, text, "a.txt")["kind"] == "documents"
+    project = create(client, text, "a.txt", read_as="list", name="b")
+    assert (project["kind"], project["mentions"]) == ("list", 2)
+    address = f"/projects/{project['id']}/sources"
+    for read_as, status in (("documents", 409), ("list", 201)):
+        params = {"file": "c.txt", "read_as": read_as}
+        answer = client.post(address, params=params, content=b"lupus\n")
+        assert answer.status_code == status, answer.text
+    params = {"file": "a.txt", "read_as": "list"}
+    answer = client.post("/projects", params=params, content=PUBTATOR.encode())
+    assert answer.status_code == 422
+
+
+def test_more_rows_than_the_limit_are_refused(start: Start) -> None:
+    client = start(limits={"rows": 3})
+    assert create(client, "gout\nlupus\nfever\n", "a.txt")["mentions"] == 3
+    for address in ("/projects", "/projects/preview", "/projects/1/sources"):
+        content = b"gout\nlupus\nfever\ncough\n"
+        answer = client.post(address, params={"file": "b.txt"}, content=content)
+        assert (answer.status_code, answer.json()["where"]) == (413, "rows")
+    assert len(client.get("/projects").json()["projects"]) == 1
+
+
+def test_a_large_file_is_kept_as_a_small_one(client: Any) -> None:
+    text = "".join(f"gout {number:060}\n" for number in range(20_000))  # it is on the disk
+    answer = client.post("/projects", params={"file": "a.txt"}, content=text.encode("utf-16"))
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["states"] == {}
+    with client.service.store.reading() as connection:
+        count, first, last = connection.execute(
+            "SELECT count(*), min(text), max(text) FROM mentions"
+        ).fetchone()
+    assert (count, first, last) == (20_000, f"gout {0:060}", f"gout {19_999:060}")
+    client.delete("/projects/1")
+
+
+def test_a_service_that_stops_keeps_no_half_of_a_file(start: Start) -> None:
+    client = start()
+    client.service.ending.set()
+    text = "".join(f"gout {number}\n" for number in range(5_000))
+    answer = client.post("/projects", params={"file": "a.txt"}, content=text.encode())
+    assert (answer.status_code, "stopping" in answer.json()["error"]) == (503, True)
+    assert client.get("/projects").json()["projects"] == []

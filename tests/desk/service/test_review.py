@@ -21,6 +21,7 @@ from linker.desk.service.state import Service
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
 
 from .browser import (  # noqa: E402
+    agree,
     asked,
     drop,
     held_back,
@@ -79,6 +80,8 @@ def test_files_of_all_kinds_become_projects_of_their_kinds(
     with listed(context, address) as page:
         page.fill("#reviewer", "Ada")
         page.set_input_files("#file", [tmp_path / name for name in texts])
+        expect(page.locator("#readings fieldset")).to_have_count(4)
+        agree(page)
         rows = page.locator("#project-list tbody tr")
         expect(rows).to_have_count(2)
         expect(page.locator("#project-notes")).to_contain_text(
@@ -102,10 +105,56 @@ def test_a_pasted_text_has_an_id_of_its_own(address: str, context: Any, make: Ma
         page.get_by_text("Or paste names or a text").click()
         page.fill("#new-text", "He has leukaemia.\nIt was found in May.")
         page.click("#paste")
+        agree(page)
         page.locator("#rows .row").first.wait_for()
         project = page.url.split("project=")[1].split("&")[0]
     (document,) = asked(f"{address}projects/{project}/documents")["documents"]
     assert re.fullmatch("pasted-[0-9a-f]{8}", document["id"])
+
+
+def test_what_a_file_is_read_as_is_shown_and_may_be_changed(
+    address: str, context: Any, make: Make, pictures: Path
+) -> None:
+    names = [*(f"diagnosis {number}" for number in range(299)), "He was seen in May."]
+    with listed(context, address) as page:
+        page.fill("#reviewer", "Ada")
+        drop(page, "diagnoses.txt", "\n".join(names))
+        kind, count = page.locator("#readings select").first, page.locator("#readings .note")
+        expect(kind).to_have_value("list")
+        expect(count).to_have_text("300 names")
+        expect(page.locator("#readings li")).to_have_text(names[:3])
+        page.screenshot(path=pictures / "reading.png")
+        assert problems(page) == ""
+        kind.select_option("documents")
+        expect(count).to_have_text("1 document")
+        page.click("#reading .cancel")
+        status(page, "Nothing was kept.")
+        assert asked(f"{address}projects")["projects"] == []
+        drop(page, "diagnoses.txt", "\n".join(names))
+        kind.select_option("documents")
+        expect(count).to_have_text("1 document")
+        kind.select_option("list")
+        expect(count).to_have_text("300 names")
+        agree(page)
+        expect(page.locator("#project-name")).to_have_text("diagnoses")
+    (project,) = asked(f"{address}projects")["projects"]
+    assert (project["kind"], project["mentions"]) == ("list", 300)
+
+
+def test_another_column_may_be_chosen(address: str, context: Any, make: Make) -> None:
+    with listed(context, address) as page:
+        page.fill("#reviewer", "Ada")
+        drop(page, "findings.csv", "seen,finding\nfever,gout\ncough,lupus\n")
+        column = page.locator("#readings select").last
+        expect(column).to_have_value("")  # which nobody could know
+        agree(page)
+        expect(page.locator("#reading")).to_be_visible()
+        column.select_option("finding")
+        expect(page.locator("#readings li")).to_have_text(["gout", "lupus"])
+        column.select_option("seen")
+        expect(page.locator("#readings li")).to_have_text(["fever", "cough"])
+        agree(page)
+        expect(page.locator("#rows")).to_contain_text("cough")
 
 
 def test_an_encoding_may_be_named(address: str, context: Any, tmp_path: Path) -> None:
@@ -113,6 +162,8 @@ def test_an_encoding_may_be_named(address: str, context: Any, tmp_path: Path) ->
     with listed(context, address) as page:
         page.get_by_label("Encoding").fill("windows-1250")
         page.set_input_files("#file", [tmp_path / "others.csv"])
+        page.locator("#readings select").last.select_option("mention")
+        agree(page)
         expect(page.locator("#rows")).to_contain_text("świnka")
 
 
@@ -145,7 +196,8 @@ def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: 
         press = page.keyboard.press
         page.fill("#reviewer", "Ada")
         drop(page, "findings.csv", TABLE)
-        expect(page.locator("#columns :checked")).to_have_value("finding")
+        expect(page.locator("#readings select").last).to_have_value("finding")
+        expect(page.locator("#reading .main")).to_be_focused()
         press("Enter")
         expect(page.locator("#project-name")).to_have_text("findings")
         progress(page, "0 of 6 decided")
@@ -402,6 +454,7 @@ def test_what_is_linked_on_the_first_page_is_kept(address: str, context: Any, ma
         page.click("#link")
         status(page, "2 mentions linked")
         page.click("#keep")
+        agree(page)
         expect(page.locator("#project-name")).to_contain_text("pasted of 20")
         expect(page.locator("#rows .row")).to_have_count(2)
         page.click("#to-projects")
@@ -460,7 +513,7 @@ def test_who_decides_is_asked_at_the_first_decision(address: str, context: Any, 
     with listed(context, address) as page:
         page.fill("#reviewer", "")
         drop(page, "findings.csv", TABLE)
-        expect(page.locator("#columns :checked")).to_have_value("finding")
+        expect(page.locator("#reading .main")).to_be_focused()
         page.keyboard.press("Enter")
         page.locator("#remarks").wait_for()
         expect(page.locator("#who")).to_be_hidden()

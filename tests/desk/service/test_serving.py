@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -222,3 +223,29 @@ def test_the_log_as_json_holds_nothing_that_was_asked(
     ]
     assert ("warning", "uvicorn.error") in {(r["level"], r["logger"]) for r in records}
     assert "podagra" not in "".join(process.lines)
+
+
+def test_a_stop_ends_a_long_upload_and_leaves_no_project(
+    serve: Any, model: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "decisions.sqlite"
+    process = serve(model, "--decisions", str(file))
+    names = "".join(f"gout {number}\n" for number in range(50_000)).encode()
+    answers: list[Any] = []
+    address = f"{process.url}projects?file=a.txt"
+    thread = threading.Thread(
+        target=lambda: answers.append(httpx.post(address, content=names, timeout=60))
+    )
+    thread.start()
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        count = 0
+        while not count:  # rows are stored
+            time.sleep(0.005)
+            ((count,),) = connection.execute("SELECT count(*) FROM mentions")
+        assert process.end() == 0
+        thread.join()
+        ((count,),) = connection.execute("SELECT count(*) FROM mentions")
+    assert (answers[0].status_code, count < 50_000) == (503, True)
+    process = serve(model, "--decisions", str(file))
+    assert httpx.get(f"{process.url}projects").json() == {"projects": []}
+    assert process.end() == 0
