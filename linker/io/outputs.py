@@ -123,7 +123,7 @@ def _of_candidate(name: str) -> Callable[[Cell], Any]:
 
 
 def _state(cell: Cell) -> str:
-    return cell.prediction.state
+    return cell.prediction.written_state
 
 
 def _decided(place: int) -> Callable[[Cell], Any]:
