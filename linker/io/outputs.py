@@ -56,6 +56,7 @@ class Layout:
     sets: bool = False  # whether sets of answers were asked for
     broader: bool = False  # whether mentions without a sure concept can have a broader one
     beside: bool = False  # whether the columns stand beside the mentions of a user's table
+    width: int = 80  # of the terminal in columns, for the format `text`
 
     @property
     def states(self) -> bool:

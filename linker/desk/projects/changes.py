@@ -15,7 +15,10 @@ from linker.desk.projects.filters import Filter, Row
 from linker.desk.projects.queue import Queue, Remark, RemarkKind
 from linker.desk.projects.store import Missing, Origin, Taken
 from linker.errors import LinkerError, shorten
+from linker.ids import part_ids
+from linker.linking.decisions import filled, ids_text, parts_of
 from linker.records import Decision
+from linker.text.normalize import person
 
 _OF_PROJECT = (
     "SELECT form, kind, value FROM remarks JOIN steps ON steps.id = step WHERE project = ?"
@@ -81,7 +84,24 @@ def decision_on(
         if document and not scope:
             raise Missing(f"there is no document {document} in the project")
     text = row.mention if as_written else row.text
-    return identified(replace(said, mention=text, scope=scope), queue.dictionary)
+    decision = identified(replace(said, mention=text, scope=scope), queue.dictionary)
+    return _with_own_parts(decision, queue, row)
+
+
+def _with_own_parts(decision: Decision, queue: Queue, row: Row) -> Decision:
+    """The decision on a part, with what the reviewer said of the others where their order differs.
+
+    People may write the ids of a mention in any order, and the page shows them in the order of its
+    parts: by their places alone, the decision would replace another part than the one that is seen.
+    """
+    parts, shown = parts_of(decision), tuple(part_ids(row.ids))
+    if None not in parts or len(parts) != len(shown):
+        return decision
+    for earlier in queue.prediction(row).decisions:
+        ids, is_own = parts_of(earlier), person(earlier.reviewer) == person(decision.reviewer)
+        if earlier.accepted and is_own and None not in ids and ids != shown:
+            return replace(decision, concept_id=ids_text(filled(parts, shown)))
+    return decision
 
 
 def words_of(decisions: Sequence[Decision]) -> str:

@@ -352,6 +352,18 @@ def test_a_row_stays_open_until_each_part_is_decided(desk: Desk) -> None:
     assert (row["state"], row["reviewers"]) == ("open", ["Eve"])
 
 
+def test_a_part_of_ids_that_a_person_wrote_in_another_order(desk: Desk) -> None:
+    """What is seen as the second part is replaced, and not what was written second."""
+    desk.create(f"mention\n{COMPOSITE}\n")
+    desk.store.add([Decision(COMPOSITE, f"{OVARIAN}|{BREAST}", reviewer="Ada")])
+    shown = [answer["concept_id"] for answer in desk.row(COMPOSITE)["answers"]]
+    assert shown == [BREAST, OVARIAN]
+    desk.decide(COMPOSITE, f"?|{ATAXIA}")
+    assert desk.row(COMPOSITE)["ids"] == f"{BREAST}|{ATAXIA}"
+    desk.decide(COMPOSITE, f"{BREAST}|?", "Bob")  # who claims nothing of the other part
+    assert desk.store.list()[-1].concept_id == f"{BREAST}|?"
+
+
 def test_in_bulk_each_part_is_above_the_limit(desk: Desk) -> None:
     desk.create(f"mention\n{COMPOSITE}\n")
     shown = [
