@@ -153,6 +153,12 @@ def add_step(connection: sqlite3.Connection, step: Step) -> int:
     return connection.execute(_ADD_STEP, values).lastrowid or 0
 
 
+def last_step(connection: sqlite3.Connection, project: int | None, reviewer: str) -> Step | None:
+    """The step that `undo` would undo; None where there is none."""
+    row = connection.execute(_LAST_STEP, [project, reviewer]).fetchone()
+    return Step(*row) if row else None
+
+
 def undo(connection: sqlite3.Connection, project: int | None, reviewer: str) -> Step | None:
     """Undo the last step of a reviewer that is not undone yet, and withdraw its decisions.
 
@@ -164,9 +170,9 @@ def undo(connection: sqlite3.Connection, project: int | None, reviewer: str) -> 
     Returns:
         The step; None where there is none to undo.
     """
-    if not (row := connection.execute(_LAST_STEP, [project, reviewer]).fetchone()):
+    step = last_step(connection, project, reviewer)
+    if step is None:
         return None
-    step = Step(*row)
     for statement in (_WITHDRAW_STEP, _UNDO):
         connection.execute(statement, [reviewer, now(), step.id])
     return step
