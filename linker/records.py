@@ -17,13 +17,17 @@ Operator = Literal["one_of", "all_of"]
 State = Literal["model", "accepted", "rejected", "open", "no concept", "disputed"]
 """What people said of a mention that was linked.
 
-- model: nothing; the model answers, or what was accepted in bulk, at which nobody looked.
+- model: nothing; the model answers, or what was accepted in bulk, at which nobody looked (files say
+  `accepted in bulk`).
 - accepted: the concepts of the answer are right.
 - rejected: some concepts are wrong; the model answers with another, of which it is sure enough.
-- open: some concepts are wrong, and the model is sure of no other; there is no answer.
+- open: some concepts are wrong, and the model is sure of no other, so that there is no answer; or
+  people decided on some parts of a composite, and nobody on the others, which the model answers.
 - no concept: the dictionary has no concept for it.
 - disputed: reviewers disagree; the model answers.
 """
+IN_BULK = "accepted in bulk"
+"""The state, as files write it, of what was accepted with others, so that nobody looked at it."""
 NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
 Assertion = Literal["present", "absent", "possible", "historical", "family"]
 """What a text says of a disease that it names (the classes of ConText, Harkema et al. 2009).
@@ -341,6 +345,7 @@ class Part:
     # ids, one of which is right as often as was asked for; None: "none of these"; (): not asked
     answers: tuple[str | None, ...] = ()
     broader: Broader | None = None  # of a part without a sure concept
+    is_open: bool = False  # whether people decided on other parts of the mention, and not on this
 
     @property
     def returned(self) -> tuple[Candidate, ...]:
@@ -371,6 +376,7 @@ class Part:
             "rejected": self.rejected and self.rejected.to_dict(),
             **({"set": list(self.answers)} if self.answers else {}),
             **({"broader": asdict(self.broader)} if self.broader else {}),
+            **({"open": True} if self.is_open else {}),
         }
 
     def __str__(self) -> str:
@@ -401,8 +407,9 @@ class Decision:
     """What one reviewer said of one mention."""
 
     mention: str  # as written
-    # an id; those of several parts joined by "|", with -1 for a part without a concept, and those
-    # that are meant together by "+", as `linker.ids.join_ids` writes them; empty: no concept
+    # an id; those of several parts joined by "|", with -1 for a part without a concept and ? for
+    # one that is open, and those that are meant together by "+", as `linker.ids.join_ids` writes
+    # them; empty: no concept
     concept_id: str
     accepted: bool = True  # False: the concept was rejected for the mention
     scope: str = ""  # the id of the document in which it holds; empty: it holds everywhere
@@ -453,10 +460,21 @@ class Prediction:
         return math.prod(known) if known and len(known) == len(self.parts) else None
 
     @property
+    def has_open_part(self) -> bool:
+        """Whether people decided on some of the parts alone."""
+        return any(part.is_open for part in self.parts)
+
+    @property
     def assertion(self) -> Assertion | Literal["mixed"]:
         """What the text says of the parts; mixed where it is not the same of all."""
         said: set[Assertion] = {part.assertion for part in self.parts} or {"present"}
         return said.pop() if len(said) == 1 else "mixed"
+
+    @property
+    def written_state(self) -> str:
+        """The state as files write it, which says what was accepted in bulk."""
+        is_in_bulk = self.state == "model" and any(decision.bulk for decision in self.decisions)
+        return IN_BULK if is_in_bulk else self.state
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as an object that `json` can write: a line of JSONL; gold is left out."""
@@ -469,7 +487,7 @@ class Prediction:
             "reading": self.reading,
             "assertion": self.assertion,
             "rivals": [rival.to_dict() for rival in self.rivals],
-            "state": self.state,
+            "state": self.written_state,
             "decisions": [decision.to_dict() for decision in self.decisions],
         }
 

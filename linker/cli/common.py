@@ -16,7 +16,8 @@ from typing import Any, TextIO
 import click
 from tqdm import tqdm
 
-from linker.errors import InputError, LinkerError, OnError, Skip, UsageError, shown
+from linker.cli import messages
+from linker.errors import InputError, LinkerError, OnError, Skip, UsageError
 from linker.integrations import HUB, fetched
 from linker.io import files, outputs
 from linker.io.files import MENTION_LIMIT
@@ -28,6 +29,8 @@ from linker.linking.decided import Decided
 from linker.linking.folder import described_index
 from linker.linking.linker import Linker
 from linker.linking.tally import Tally
+
+_NAMED = 20  # files that a message names
 
 
 def model_folder(model: str) -> str:
@@ -74,14 +77,14 @@ def is_quiet() -> bool:
 
 
 def has_bars() -> bool:
-    """Tell whether progress bars are shown: on a terminal, unless -q was given."""
-    return sys.stderr.isatty() and not is_quiet()
+    """Tell whether progress bars are shown: on a terminal, unless -q or JSON was asked for."""
+    return sys.stderr.isatty() and not is_quiet() and not messages.is_json()
 
 
 def say(message: str) -> None:
     """Write a message to stderr, unless -q was given."""
     if not is_quiet():
-        click.echo("\n".join(map(shown, message.split("\n"))), err=True)
+        messages.say(message)
 
 
 def counted(count: int, what: str) -> str:
@@ -116,9 +119,32 @@ def say_model(linker: Linker, folder: str) -> None:
 
 
 def say_skipped(on_error: Any) -> None:
-    """Report how many records were skipped."""
-    if isinstance(on_error, Skip) and on_error.count:
-        say(f"{were(on_error.count, 'bad record')} skipped")
+    """Report how many records were skipped.
+
+    Raises:
+        LinkerError: whole files were passed over.
+    """
+    if isinstance(on_error, Skip):
+        if on_error.count:
+            say(f"{were(on_error.count, 'bad record')} skipped")
+        check_files(on_error.files)
+
+
+def check_files(paths: Sequence[str]) -> None:
+    """End a command that did all but some files as one that failed.
+
+    Args:
+        paths: of the files that were passed over.
+
+    Raises:
+        LinkerError: there are some.
+    """
+    if paths:
+        listed = ", ".join(paths[:_NAMED]) + (", …" if len(paths) > _NAMED else "")
+        what = "it" if len(paths) == 1 else "them"
+        raise LinkerError(
+            f"{were(len(paths), 'file')} passed over: {listed}; mend {what}, and run again"
+        )
 
 
 def bar(unit: str, output: str) -> Any:
@@ -128,8 +154,8 @@ def bar(unit: str, output: str) -> Any:
         unit: what is counted.
         output: the path that is written to.
     """
-    is_hidden = is_quiet() or (output == "-" and sys.stdout.isatty())
-    return tqdm(unit=f" {unit}", disable=True if is_hidden else None, file=sys.stderr)
+    is_hidden = not has_bars() or (output == "-" and sys.stdout.isatty())
+    return tqdm(unit=f" {unit}", disable=is_hidden, file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -286,17 +312,22 @@ def run_job(source: str, output: str, work: Work, on_error: OnError, places: Mac
     with bar("parts", output) as progress:
 
         def report(summary: Summary) -> None:
-            for message in summary.reports:
-                logger.warning("skipped: %s", message)
+            for error in summary.reports:
+                what = "passed over" if error.is_of_file else "skipped"
+                logger.warning("%s: %s", what, error)
             progress.total = summary.parts
-            progress.update(summary.present + summary.done - progress.n)
+            settled = summary.present + summary.done + len(summary.bad_files)
+            progress.update(settled - progress.n)
 
         summary = Job(source, output, work, isinstance(on_error, Skip)).run(places, report)
-    equal = summary.parts - summary.present - summary.done
+    passed_over = len(summary.bad_files)
+    equal = summary.parts - summary.present - summary.done - passed_over
     say(
         f"{output}: {counted(summary.parts, 'part')}, {summary.done:,} done, "
         f"{summary.present:,} skipped because present"
         + (f", {equal:,} equal to another" if equal else "")
+        + (f", {passed_over:,} passed over" if passed_over else "")
         + f"; {counted(summary.records, 'record')} done, "
         f"{counted(summary.skipped, 'bad record')} skipped"
     )
+    check_files([error.path for error in summary.bad_files])

@@ -135,7 +135,7 @@ def export(options: SimpleNamespace) -> None:
 
     tsv: a table for linker review import; sssom: mappings; log: who did what when, also what holds
     no more; mentions, without --project: for linker train; own: a project as it came in, with state
-    and reviewer; decisions: those on the mentions of a project.
+    and reviewer; plain: with id, name and state alone; decisions: those on its mentions.
     """
     form: Any = options.form or ("own" if options.project else "tsv")
     if form not in (forms := _OWN if options.project else _TSV):

@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linker.arguments import PATH, TEXT, Kind, public
 from linker.dictionary import lending
 from linker.dictionary.building import Builder, refuse_pipes
 from linker.dictionary.columns import (
@@ -35,11 +36,15 @@ from linker.io.persistence import Strings
 from linker.records import NAME_KINDS, Concept, Name, Reference, Source
 from linker.text.normalize import normalize
 
-Rule = Literal["probability", "score", "annotations", "lent", "kind", "id"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Rule = Literal["probability", "score", "words", "annotations", "lent", "kind", "spelling", "id"]
 """What puts a candidate before another one, in the order in which it counts.
 
-Its probability by the ranker; its score; how often its name was annotated with it; that no other
-vocabulary lent the name; the kind of the name; its id.
+Its probability by the ranker; its score; how many words of its name stand in the order of the
+mention; how often its name was annotated with it; that no other vocabulary lent the name; the kind
+of the name; that the name is shorter, or comes first by its letters; its id.
 """
 
 # Of names with equal scores, what annotators meant by a name beats what sources say of it.
@@ -56,6 +61,10 @@ class Choices(TypedDict, total=False):
     sources: Sequence[str]  # keep only names of these vocabularies (UMLS), or concepts (OMOP)
     prefix: str  # of the ids that have none, of tables; also those of `hierarchy`
     under: Sequence[str]  # keep what is under these tree numbers or ids (MeSH), or "all"
+
+
+_SEVERAL = Kind('a list of texts, such as ["en"]', (Sequence,))
+_CHOICES = {"languages": _SEVERAL, "sources": _SEVERAL, "prefix": TEXT, "under": _SEVERAL}
 
 
 class Dictionary:
@@ -94,6 +103,7 @@ class Dictionary:
         return f"<Dictionary: {len(self):,} concepts, {len(self.names):,} names, of {files}>"
 
     @classmethod
+    @public("linker.Dictionary.read", _CHOICES, paths=PATH, hierarchy=PATH.or_none())
     def read(
         cls,
         *paths: files.Pathlike,
@@ -225,14 +235,14 @@ class Dictionary:
             ranks = ranks - range_of_ranks * names.annotated
         return np.asarray(ranks, np.int32)
 
-    def tie_rule(self, first: int, second: int) -> Rule:
-        """What puts one of two names before the other where scores are equal; see `entry_rank`."""
+    def tie_rule(self, first: int, second: int) -> Rule | None:
+        """What puts one of two names before the other by `entry_rank`; None: nothing does."""
         names = self.columns.names
         if names.annotated is not None and names.annotated[first] != names.annotated[second]:
             return "annotations"
         if names.lent is not None and names.lent[first] != names.lent[second]:
             return "lent"
-        return "kind" if self.entry_rank[first] != self.entry_rank[second] else "id"
+        return "kind" if self.entry_rank[first] != self.entry_rank[second] else None
 
     @cached_property
     def _names_by_concept(self) -> RaggedArray:
@@ -486,7 +496,7 @@ class Dictionary:
         if not kept[self.preferred].all():
             raise ValueError("a preferred name cannot be left out")
         preferred = (np.cumsum(kept) - 1)[self.preferred].astype(np.int32)
-        return self._with(names=self.columns.names.keep(kept), preferred=preferred)
+        return self._with(names=self.columns.names.take(np.flatnonzero(kept)), preferred=preferred)
 
     def table(self, normalize: Callable[[str], str]) -> NameTable:
         """The distinct normalised names, each with its concepts."""

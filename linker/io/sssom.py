@@ -28,11 +28,11 @@ from linker.io.outputs import BREAKS, Layout, ObjectSource, owner_of, spans_text
 from linker.io.parsing import by_column, comments, numbered, parse_each
 from linker.io.rows import TableRow, read_rows, titles_of
 from linker.records import (
+    IN_BULK,
     Candidate,
     Decision,
     Document,
     IdMapping,
-    Mention,
     Part,
     Predicate,
     Prediction,
@@ -65,7 +65,7 @@ PREDICATES: Mapping[Predicate, str] = {
 _ONE, _ONE_OF_SEVERAL = PREDICATES[""], PREDICATES["related"]
 _UNSPECIFIED = "semapv:UnspecifiedMatching"
 _BY_HAND = "semapv:ManualMappingCuration"
-_IN_BULK = _UNSPECIFIED  # nobody looked at it, and how it matched is not kept
+_JUSTIFIED_IN_BULK = _UNSPECIFIED  # nobody looked at it, and how it matched is not kept
 _LICENSE = "https://w3id.org/sssom/license/unspecified"
 FOOTER = ""
 _SETS = "https://w3id.org/sssom/mappings/"
@@ -80,7 +80,6 @@ _PLAIN = re.compile(  # what YAML reads as this very text without quotes
 _CHARACTERS = re.compile(r", characters [\d;-]+\Z", re.ASCII)  # where a mention stands
 # what stands in comments of decisions that hold in one document only, or that nobody looked at
 _OF_ONE_DOCUMENT = re.compile(r"(?:\A|; )document ")
-_BULK = "accepted in bulk"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?=T|\Z| )", re.ASCII)
 
 
@@ -206,7 +205,7 @@ def _is_confirmed(cells: Mapping[str, str]) -> bool:
     if _OF_ONE_DOCUMENT.search(cells["comment"]):
         return False
     is_by_hand = cells["mapping_justification"] == _BY_HAND
-    return is_by_hand or (cells["mapping_tool"] != NAME and _BULK not in cells["comment"])
+    return is_by_hand or (cells["mapping_tool"] != NAME and IN_BULK not in cells["comment"])
 
 
 def header(first: Document | None, layout: Layout) -> str:
@@ -229,8 +228,9 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
     say that "no gout" is gout.
 
     What people decided is written as `write_curated` does it, in place of the model's answer where
-    they accepted a concept or none. A part that is open has the mappings of its rejected concepts
-    alone, since nobody found that it has none.
+    they accepted a concept or none; so of a part, where they left others open. A part that is open
+    and has no answer has the mappings of its rejected concepts alone, since nobody found that it
+    has none.
 
     For the arguments see `linker.io.outputs.Writer`.
     """
@@ -250,7 +250,8 @@ def write_curated(
     """Write a mapping for each concept that people accepted or rejected.
 
     A rejected concept has the predicate modifier `Not`; a mention, or a part of one, that has no
-    concept is mapped to `sssom:NoTermFound`. The predicate is what the person said; the whole is
+    concept is mapped to `sssom:NoTermFound`, and a part that is open has no mapping. The predicate
+    is what the person said; the whole is
     `skos:relatedMatch` to the concept of a part of it where that was just right. Whether a person
     called the concepts related says the comment, for one of them by "part 1 of 1".
 
@@ -261,7 +262,7 @@ def write_curated(
         vocabulary: the dictionary.
     """
     rows = list(rows)
-    ids = (identifier for row in rows for identifier in part_ids(row.concept_id))
+    ids = filter(None, (identifier for row in rows for identifier in part_ids(row.concept_id)))
     prefixes = tuple(dict.fromkeys(map(namespace, ids)))
     file.write(_metadata(ObjectSource(vocabulary.name if vocabulary else "", "", prefixes)))
     mappings = (cells for row in rows for cells in _curated_rows(row, prefixes, name))
@@ -289,7 +290,9 @@ def _curated_rows(
     # a value of a column of lists: bars and backslashes have a backslash before them
     author = re.sub(r"([\\|])", r"\\\1", row.reviewer.translate(BREAKS))
     for number, identifier in enumerate(ids, 1):
-        bulk = _BULK * row.bulk  # by whom it does not say
+        if identifier is None:
+            continue
+        bulk = IN_BULK if row.bulk else ""  # by whom it does not say
         comment = (_place(number, len(ids), row.predicate), bulk, where, scope)
         yield {
             "subject_label": row.mention,
@@ -297,7 +300,7 @@ def _curated_rows(
             "predicate_modifier": "" if row.accepted else "Not",
             "object_id": _curie(identifier, prefixes),
             "object_label": name(identifier) if identifier else "",
-            "mapping_justification": _IN_BULK if row.bulk else _BY_HAND,
+            "mapping_justification": _JUSTIFIED_IN_BULK if row.bulk else _BY_HAND,
             "author_label": "" if row.bulk else author,
             "subject_type": _LITERAL,
             "object_source_version": row.release,
@@ -333,12 +336,15 @@ def _rows(
     for decision in (d for d in prediction.decisions if not d.bulk):
         where = _where(document, prediction, decision)
         rows = _curated_rows(decision, prefixes, lambda i: names.get(i, ""), where)
-        for row, identifier in zip(rows, part_ids(decision.concept_id), strict=True):
+        decided = [part for part in part_ids(decision.concept_id) if part is not None]
+        for row, identifier in zip(rows, decided, strict=True):
             if not (decision.accepted and identifier in denied):
                 yield row
     if prediction.state in ("accepted", "no concept"):
         return
     for number, part in enumerate(prediction.parts, 1):
+        if prediction.has_open_part and not part.is_open:
+            continue
         if _is_denied(part) or (prediction.state == "open" and part.best is None):
             continue
         chosen, place = part.best, _place(number, len(prediction.parts))
@@ -352,7 +358,7 @@ def _rows(
             "mapping_tool": NAME,
             "mapping_tool_version": VERSION,
             "confidence": _confidence(part),
-            "comment": _comment(document, prediction.mention, part, place),
+            "comment": _comment(document, prediction, part, place),
         }
         broader = None if place else part.broader
         if broader:  # first: of rows that a person took over, the last one counts
@@ -397,7 +403,7 @@ def _three(value: float) -> str:
 
 def _where(document: Document | None, prediction: Prediction, decision: Decision) -> str:
     """What a decision was applied to: the state of the mention, and where it stands."""
-    mention, texts = prediction.mention, [f"state {prediction.state}"]
+    mention, texts = prediction.mention, [f"state {prediction.written_state}"]
     if mention.text != decision.mention:
         texts.append(f"written {mention.text}")
     if owner := owner_of(document, mention):
@@ -413,9 +419,13 @@ def _place(number: int, count: int, predicate: Predicate = "") -> str:
     return f"part {number} of {count}" + ", related" * (count > 1)
 
 
-def _comment(document: Document | None, mention: Mention, part: Part, place: str) -> str:
-    """How the part is read, if it is not the mention as it stands, and where the mention is."""
+def _comment(document: Document | None, prediction: Prediction, part: Part, place: str) -> str:
+    """How the part is read, if it is not the mention as it stands, that the answer was accepted in
+    bulk, if it was, and where the mention is."""
+    mention = prediction.mention
     read, texts = part.expanded or part.text, [place] if place else []
+    if prediction.written_state == IN_BULK:
+        texts.append(f"state {IN_BULK}")
     if read != mention.text:
         texts.append(f"read as {read}")
     owner = owner_of(document, mention)

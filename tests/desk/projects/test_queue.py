@@ -167,7 +167,7 @@ def test_what_is_denied_is_left_for_a_look(
     # the concept of what is denied is there
     assert wanted == {"above": sure, "below": unsure, "no concept": set()}
     assert accepted == ["gout", "breast cancer"]
-    assert {*by_doubt[:2]} == unsure
+    assert {*by_doubt[2:]} == unsure  # apart from the others, behind them
 
 
 def test_a_decision_on_one_document_splits_a_row(desk: Desk) -> None:
@@ -317,6 +317,65 @@ def test_reviewers_disagree_until_somebody_settles_it(desk: Desk) -> None:
     assert summary["disagreements"] == 1
     desk.decide("gout", "MESH:D006073", "Eve", settles=("Ada", "Bob"))
     assert desk.row("gout")["reviewers"] == ["Eve"]
+
+
+COMPOSITE = "breast and ovarian cancer"
+BREAST, OVARIAN, ATAXIA = "MESH:D001943", "MESH:D010051", "MESH:D001260"
+
+
+def test_a_row_stays_open_until_each_part_is_decided(desk: Desk) -> None:
+    desk.create(f"mention\n{COMPOSITE}\ngout\n")
+    before = desk.row(COMPOSITE)
+    assert [answer["concept_id"] for answer in before["answers"]] == [BREAST, OVARIAN]
+    desk.decide(COMPOSITE, f"{ATAXIA}|?")
+    row = desk.row(COMPOSITE)
+    assert (row["state"], row["reviewers"]) == ("open", ["Ada"])
+    first, second = row["answers"]
+    assert (first["concept_id"], first["confidence"]) == (ATAXIA, 1.0)
+    assert (second, row["ids"]) == (before["answers"][1], f"{ATAXIA}|?")
+    assert [row["mention"] for row in desk.rows(show="undecided")] == [COMPOSITE, "gout"]
+    with desk.reading() as queue:
+        assert queue.summary()["decided"] == 0
+        assert not queue.acceptable(Filter(q=COMPOSITE))  # a bulk decides no part alone
+        decided = queues.decided_mentions(queue.connection, 1, desk.decided.places)
+    assert decided == 0
+    desk.decide(COMPOSITE, "?|-1", "Bob")
+    row = desk.row(COMPOSITE)
+    assert (row["state"], row["reviewers"]) == ("accepted", ["Ada", "Bob"])
+    assert row["answers"][1] is None
+    changes.undo(desk.store, 1, "Bob")
+    assert desk.row(COMPOSITE)["state"] == "open"
+    desk.decide(COMPOSITE, f"{BREAST}|?", "Bob")  # the same part, differently
+    assert desk.row(COMPOSITE)["state"] == "disputed"
+    desk.decide(COMPOSITE, f"{BREAST}|?", "Eve", settles=("Ada", "Bob"))
+    row = desk.row(COMPOSITE)
+    assert (row["state"], row["reviewers"]) == ("open", ["Eve"])
+
+
+def test_a_part_of_ids_that_a_person_wrote_in_another_order(desk: Desk) -> None:
+    """What is seen as the second part is replaced, and not what was written second."""
+    desk.create(f"mention\n{COMPOSITE}\n")
+    desk.store.add([Decision(COMPOSITE, f"{OVARIAN}|{BREAST}", reviewer="Ada")])
+    shown = [answer["concept_id"] for answer in desk.row(COMPOSITE)["answers"]]
+    assert shown == [BREAST, OVARIAN]
+    desk.decide(COMPOSITE, f"?|{ATAXIA}")
+    assert desk.row(COMPOSITE)["ids"] == f"{BREAST}|{ATAXIA}"
+    desk.decide(COMPOSITE, f"{BREAST}|?", "Bob")  # who claims nothing of the other part
+    assert desk.store.list()[-1].concept_id == f"{BREAST}|?"
+
+
+def test_in_bulk_each_part_is_above_the_limit(desk: Desk) -> None:
+    desk.create(f"mention\n{COMPOSITE}\n")
+    shown = [
+        {"concept_id": i, "name": i, "confidence": sure}
+        for i, sure in ((BREAST, 0.99), (OVARIAN, 0.1))
+    ]
+    with desk.store.transaction() as connection:
+        statement = "UPDATE answers SET shown = ?, confidence = ?"
+        connection.execute(statement, [json.dumps(shown), 0.99 * 0.1])
+    with desk.reading() as queue:
+        for limit, count in ((0.9, 0), (0.5, 0), (0.05, 1)):
+            assert queue.acceptable_figures(Filter(above=limit))["groups"] == count
 
 
 def test_flags_and_notes_filter_and_are_undone(desk: Desk) -> None:

@@ -62,10 +62,46 @@ def test_a_decision_holds_and_is_undone(client: Any) -> None:
     assert client.get("/projects").json()["projects"][0]["decided"] == 2
     (stored,) = client.get("/decisions").json()["decisions"]
     assert (stored["mention"], stored["scope"]) == ("A-T", "")
-    undone = client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).json()
+    last = client.get(f"/projects/{project}/undo", params={"reviewer": "Ada"}).json()
+    assert {**last, "time": ""} == {
+        "step": said["step"],
+        "words": "A-T: MESH:D001260",
+        "time": "",
+        "changes": 1,
+    }
+    asked = {"reviewer": "Ada", "step": said["step"] + 1}  # of which another one is shown
+    assert client.post(f"/projects/{project}/undo", json=asked).status_code == 409
+    asked["step"] = said["step"]
+    undone = client.post(f"/projects/{project}/undo", json=asked).json()
     assert undone["words"] == "A-T: MESH:D001260"
     assert [row["state"] for row in undone["rows"]] == ["model"]
     assert client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).status_code == 404
+    none = client.get(f"/projects/{project}/undo", params={"reviewer": "Ada"}).json()
+    assert none == {"step": None}
+    assert client.get("/projects/99/undo", params={"reviewer": "Ada"}).status_code == 404
+
+
+@pytest.mark.parametrize("name", ["below", "above"])
+@pytest.mark.parametrize("confidence", ["abc", "0.9abc", "nan", "inf", "-0.1", "1.1", "90%", "0,9"])
+def test_what_is_no_confidence_is_refused(client: Any, name: str, confidence: str) -> None:
+    project = create(client, TABLE)["id"]
+    for path in ("queue", "accept"):
+        refused = client.get(f"/projects/{project}/{path}", params={name: confidence})
+        assert (refused.status_code, refused.json()["where"]) == (422, name)
+
+
+def test_a_page_says_whether_the_project_has_a_row(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    first = queue(client, project, sort="document")["rows"][0]["key"]
+    found = [
+        (page["position"], page["has_row"])
+        for page in (
+            queue(client, project, sort="document", find=first),
+            queue(client, project, show="decided", find=first),
+            queue(client, project, find="99"),
+        )
+    ]
+    assert found == [(0, True), (None, True), (None, False)]
 
 
 def test_a_file_that_is_read_again_undoes_nothing(client: Any) -> None:
