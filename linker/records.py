@@ -422,6 +422,8 @@ class Decision:
     step: int | None = None  # what it was made together with, given by the store; see `steps` there
     bulk: bool = False  # whether it was accepted with others, so that nobody looked at it
     settles: tuple[str, ...] = ()  # the reviewers whose earlier decisions count no more beside it
+    # the ids as they were said, where `concept_id` has those of a later release; else empty
+    said: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """What was said, as an object that `json` can write; `concept_id` None is no concept."""
@@ -436,6 +438,7 @@ class Decision:
             "id": self.id,
             **({"bulk": True} if self.bulk else {}),
             **({"settles": [*self.settles]} if self.settles else {}),
+            **({"said": self.said} if self.said else {}),
         }
 
 

@@ -425,6 +425,7 @@ def decision_from_json(record: Any) -> Decision:
         "predicate": record.get("predicate", ""),
         "bulk": bool(record.get("bulk", record.get("others"))),  # as it was written before
         "settles": settles_of(record.get("settles", [])),
+        "said": record.get("said", ""),
     }
     return TypeAdapter(Decision).validate_python(values)
 

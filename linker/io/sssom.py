@@ -282,6 +282,8 @@ def _curated_rows(
         where: where the mention stands to which the decision was applied, for the comment.
     """
     ids = part_ids(row.concept_id)
+    if row.said and not row.accepted:  # nobody rejected what its id stands for now
+        ids = part_ids(row.said)
     default: Predicate = "related" if len(ids) > 1 else ""
     match = _DATE.match(row.time)
     scope = f"document {row.scope}" if row.scope else ""

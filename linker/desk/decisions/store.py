@@ -17,6 +17,7 @@ from linker.errors import LinkerError, shorten
 from linker.ids import Identify, join_ids, not_known, split_ids
 from linker.io.files import MENTION_LIMIT
 from linker.linking.decisions import (
+    as_said,
     concepts_of,
     in_force,
     opened,
@@ -189,6 +190,7 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
             decided, a rejection does not name one concept, or a predicate is unknown or of none
             accepted.
     """
+    decision = as_said(decision)
     parts = split_ids(decision.concept_id, identify)
     ids = join_ids(parts) if any(parts) or None in parts else ""
     mention, settles = decision.mention.strip(), tuple(map(str.strip, decision.settles))
