@@ -13,9 +13,9 @@ import pytest
 
 pytest.importorskip("cachetools", reason="the extra serve is not installed")
 
-from cachetools import LRUCache  # noqa: E402
+from cachetools import LRUCache
 
-from .conftest import Start  # noqa: E402
+from .conftest import Start
 
 TABLE = "mention,ward\nA-T,1\nbreast cancer,2\nA-T,3\nataxia telangiectasia,4\nzzzz qqqq,5\n,6\n"
 PUBTATOR = (
