@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("cachetools", reason="the extra serve is not installed")
+
+from cachetools import LRUCache
+
 from .conftest import Start
 
 TABLE = "mention,ward\nA-T,1\nbreast cancer,2\nA-T,3\nataxia telangiectasia,4\nzzzz qqqq,5\n,6\n"
@@ -355,3 +359,18 @@ def test_a_service_that_stops_keeps_no_half_of_a_file(start: Start) -> None:
     answer = client.post("/projects", params={"file": "a.txt"}, content=text.encode())
     assert (answer.status_code, "stopping" in answer.json()["error"]) == (503, True)
     assert client.get("/projects").json()["projects"] == []
+
+
+def test_of_large_projects_few_are_kept_in_memory(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which a project of any size is while somebody asks for it."""
+    desk = client.app.state.workbench
+    assert desk._queues.maxsize == 600_000
+    kept: Any = LRUCache(32, desk._queues.getsizeof)
+    monkeypatch.setattr("linker.desk.service.workbench._MENTIONS", 32)
+    monkeypatch.setattr(desk, "_queues", kept)
+    for name, rows in (("a", 20), ("b", 12), ("c", 50)):
+        create(client, "gout\n" * rows, f"{name}.txt")
+        assert queue(client, len(client.get("/projects").json()["projects"]))["mentions"] == rows
+    assert {number: one.mentions for number, one in kept.items()} == {3: 32}
