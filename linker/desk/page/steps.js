@@ -179,8 +179,10 @@ export class Steps {
       if (!reviewer) return;
       const said = { concept_id: ids, accepted, predicate, settles };
       const decisions = [{ key: row.key, ...said, ...where }];
+      const place = this.page.place();
       await this.page.changed(await this.send("decisions", { ...reviewer, decisions }));
       await this.page.refresh();
+      if (this.page.key() === row.key) await this.page.goOn(place - 1); // it is in the list no more
       announce("Settled.");
     });
   }
