@@ -22,6 +22,7 @@ OUTSIDE = {  # path in the repository -> path in the site
     "LICENSE": "LICENSE",
     "Containerfile": "Containerfile",
     "benchmarks/service/load.py": "load.py",
+    "benchmarks/service/uploads.py": "uploads.py",
 } | {
     plot.relative_to(ROOT).as_posix(): f"plots/{plot.name}"
     for plot in sorted((ROOT / "benchmarks" / "results" / "plots").glob("*.png"))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from linker.cli import common
+from linker.cli import common, messages
 from linker.dictionary import Dictionary
 from linker.dictionary.lending import Lending
 from linker.encoders import registry
@@ -154,10 +154,24 @@ def _quiet(_: click.Context, __: click.Parameter, value: bool) -> None:
         common.silence()
 
 
+def _log_format(_: click.Context, __: click.Parameter, value: str) -> None:
+    if value == "json":  # also of the environment, see `linker serve`
+        messages.write_json()
+
+
 _FLAG: dict[str, Any] = {"is_flag": True, "expose_value": False}
 _OF_ALL = [  # options that every command has
     click.Option(["-v", "--verbose"], callback=_verbose, help="Say what is being done.", **_FLAG),
     click.Option(["-q", "--quiet"], callback=_quiet, help="Say nothing but errors.", **_FLAG),
+    click.Option(
+        ["--log-format"],
+        type=click.Choice(messages.FORMATS),
+        default=messages.FORMATS[0],
+        callback=_log_format,
+        is_eager=True,
+        expose_value=False,
+        help="json: what is said and logged as an object of JSON on each line.",
+    ),
     click.Option(["--debug"], help="Show the traceback of a failure.", **_FLAG),
 ]
 

@@ -32,7 +32,7 @@ export function listen(actions) {
 function actionOf({ key, target }, typing) {
   if (key === "Escape") return "back";
   if (typing || (browser.get(OFF) && key.length === 1)) return null;
-  const inList = target.closest("#results, #rows");
+  const inList = target.closest("#results, #rows, .disagreements");
   const row = KEYS.find(({ keys }) => keys.includes(key));
   if (row?.action) return row.action;
   if (inList && (key === "ArrowDown" || key === "ArrowRight")) return "next";
@@ -46,12 +46,12 @@ const KEYS = [
   { keys: ["Enter"], words: "on a mention: go to its answer" },
   { keys: ["Esc"], words: "back to the list or text" },
   { keys: ["1", "–", "9"], words: "choose this candidate" },
-  { keys: ["a"], action: "accept", words: "accept the answer" },
+  { keys: ["a"], action: "accept", words: "accept the answer; of a composite, of one part" },
   { keys: ["r"], action: "reject", words: "reject the first candidate" },
   { keys: ["n"], action: "none", words: "no concept in the dictionary" },
   { keys: ["x"], action: "kind", words: "exact, broader, narrower or related" },
   { keys: ["m"], action: "more", words: "more candidates" },
-  { keys: ["p"], action: "part", words: "the next part of a composite" },
+  { keys: ["p"], action: "part", words: "another part of a composite" },
   { keys: ["/"], action: "search", words: "search the dictionary" },
   { keys: ["e"], action: "explain", words: "why this answer" },
   { keys: ["u"], action: "undo", words: "undo the last decision" },

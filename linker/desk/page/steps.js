@@ -1,7 +1,7 @@
 /* What people do in a project, one step after the other; the service keeps each, and undoes it. */
 
 import { getJson, postJson, send } from "./api.js";
-import { announce, ask, attemptBehind, button, byId, clearProblem, make, plural } from "./elements.js";
+import { announce, ask, attemptBehind, button, byId, clearProblem, count, make, plural } from "./elements.js";
 import { showNotes, wrongOf } from "./overview.js";
 import { sendSource } from "./projects.js";
 import { isUndecided } from "./queue.js";
@@ -10,6 +10,7 @@ import { longForm } from "./predictions.js";
 import { formOf } from "./text.js";
 import { disputants, joined, sentenceToItsReviewer } from "./verdicts.js";
 
+const DAY = { dateStyle: "long", timeStyle: "short" };
 const FEW = 10; // rows: an undo of more is shown by reading the queue anew
 
 export class Steps {
@@ -72,7 +73,8 @@ export class Steps {
     await this.page.changed(answer);
     if (isSplit) await this.page.refresh();
     if (isElsewhere) hasNext = true;
-    else if (isOfPart && isSplit && (await this.goToSplit(entry, number, answer.rows))) hasNext = true;
+    else if (moves && isOfPart && (await this.staysAt(entry, isSplit && !number, answer.rows)))
+      hasNext = true;
     else if (moves && waits) hasNext = await this.page.goOn(place - 1);
     else if (hasNext && !isUndecided(this.page.row()))
       hasNext = await this.page.goOn(this.page.place()); // the decision was on that row, too
@@ -82,12 +84,13 @@ export class Steps {
     return this.announce(`${words} ${said}; this replaces it.${last} `);
   }
 
-  /** Go on with the next part of the mentions that a decision split off; whether one is open. */
-  async goToSplit({ row }, number, rows) {
-    if (number) return false; // the text selects by the place of a mention
-    const key = `${row.key.split("@")[0]}@${row.first.document}`;
+  /** Whether parts of a row are open after a decision on one of them, so that it stays selected; of
+   * the mentions of a document that the decision split off, their row is selected then.
+   */
+  async staysAt({ row }, isSplitOff, rows) {
+    const key = isSplitOff ? `${row.key.split("@")[0]}@${row.first.document}` : row.key;
     const isOpen = rows.some((other) => other.key === key && other.state === "open");
-    if (isOpen) await this.page.goTo(key);
+    if (isOpen && isSplitOff) await this.page.goTo(key);
     return isOpen;
   }
 
@@ -104,14 +107,26 @@ export class Steps {
   undo() {
     return this.act(async () => {
       const reviewer = await who();
-      const undone = reviewer && (await this.send("undo", reviewer).catch(unlessNothing));
-      if (!undone) return reviewer && announce("There is nothing to undo.");
+      if (!reviewer) return undefined;
+      const last = await getJson(`${this.address}/undo?${new URLSearchParams(reviewer)}`);
+      if (last.step === null) return announce("There is nothing to undo.");
+      if (isBulkOfAnotherDay(last) && !(await this.askUndo(last)))
+        return announce("Nothing was taken back.");
+      const undone = await this.send("undo", { ...reviewer, step: last.step });
       await this.page.changed(undone);
       const { rows, words } = undone;
       if (rows.length && rows.length <= FEW && !this.page.isNoting()) await this.page.goTo(rows[0].key);
       else await this.page.refresh();
       return announce(`Taken back: ${words}`);
     });
+  }
+
+  /** Ask before a bulk of another day is taken back. */
+  askUndo({ words, time, changes }) {
+    byId("undoing-words").textContent =
+      `On ${new Date(time).toLocaleString("en-GB", DAY)}: ${words}. ` +
+      `All ${count(changes)} changes of this step would be taken back.`;
+    return ask("undoing");
   }
 
   /** Withdraw a decision, whoever made it. */
@@ -139,9 +154,12 @@ export class Steps {
     });
   }
 
-  /** Accept what a new release changes, after a question where there is one. */
-  acceptChanges(wanted, question) {
+  /** Accept what a new release changes, after a question where there is one; `choose` gives what is
+   * accepted when its turn comes, null for nothing. */
+  acceptChanges(choose, question) {
     return this.act(async () => {
+      const wanted = choose();
+      if (!wanted) return announce("This one has no Accept: decide it anew in the queue.");
       if (question) byId("bulk-words").textContent = question;
       if (question && !(await ask("bulk"))) return announce("Nothing was accepted.");
       const reviewer = await who();
@@ -163,8 +181,10 @@ export class Steps {
       if (!reviewer) return;
       const said = { concept_id: ids, accepted, predicate, settles };
       const decisions = [{ key: row.key, ...said, ...where }];
+      const place = this.page.place();
       await this.page.changed(await this.send("decisions", { ...reviewer, decisions }));
       await this.page.refresh();
+      if (this.page.key() === row.key) await this.page.goOn(place - 1); // it is in the list no more
       announce("Settled.");
     });
   }
@@ -199,6 +219,10 @@ export class Steps {
     });
   }
 }
+
+/** Whether a step changed several things at once, and not today. */
+const isBulkOfAnotherDay = ({ changes, time }) =>
+  changes > 1 && new Date(time).toDateString() !== new Date().toDateString();
 
 function unlessNothing(error) {
   if (error.status === 404) return null;

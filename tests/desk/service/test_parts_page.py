@@ -86,6 +86,7 @@ def test_keys_in_a_row_go_from_part_to_part_and_on(make: Make, show: Open, addre
     for key in ("1", "1", "a"):  # faster than the service answers
         page.keyboard.press(key)
     heading(page, "lymphoma")
+    status(page, "leukaemia: MESH:D007938.")  # which was kept by then
     assert concepts(address) == [f"{BREAST}|?", f"?|{OVARIAN}", "MESH:D007938"]
 
 
@@ -163,8 +164,10 @@ def test_two_reviewers_decide_different_parts_and_dispute_the_same(
 
 
 def test_parts_in_a_text(make: Make, show: Open, address: str) -> None:
-    page = show(make(MARKED, "some.txt", ""), sort="document", text="1", key="1")
+    page = show(make(MARKED, "some.txt", ""), sort="document")
     heading(page, BOTH)
+    page.keyboard.press("v")
+    expect(page.locator("#show-document")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("1")
     status(page, "Part 2 is open.")
     in_use(page, 2)

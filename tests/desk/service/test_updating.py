@@ -185,6 +185,29 @@ def test_a_short_form_is_accepted_by_its_number_alone(client: Any, service: Serv
     assert (by_number["mention"], by_number["bulk"]) == ("FAP", False)
 
 
+def test_a_rejection_whose_id_was_merged_is_accepted_by_its_number_alone(
+    client: Any, service: Service
+) -> None:
+    assert service.store
+    (added,) = service.store.add([Decision("toe sore", "D:9", False, reviewer="Bob")])
+    (change,) = (
+        c for c in client.get("/decisions/changes").json()["changes"] if c["kind"] == "open"
+    )
+    about = change["id"], change["acceptable"], bool(change["one_by_one"])
+    assert about == (added.id, True, True)
+    project = client.post("/projects?file=names.txt", content=b"toe sore\n").json()["id"]
+    while client.get(f"/projects/{project}").json()["linked"] < 1:
+        pass
+    (row,) = client.get(f"/projects/{project}/queue").json()["rows"]
+    shown = client.get(f"/projects/{project}/groups/{row['key']}").json()["prediction"]
+    said = [(d["concept_id"], d["said"], d["accepted"]) for d in shown["decisions"]]
+    assert said == [("D:1", "D:9", False)]
+    assert accept(client, "open").status_code == 422
+    (taken,) = accept(client, added.id).json()["decisions"]
+    assert (taken["concept_id"], taken["accepted"], taken["bulk"]) == ("D:1", True, False)
+    assert "open" not in changes(client)[1]
+
+
 @needs_browser
 def test_a_short_form_is_listed_apart_on_the_page(
     service: Service, address: str, context: Any
@@ -249,3 +272,34 @@ def test_changes_are_accepted_on_the_page(address: str, context: Any) -> None:
         status.get_by_role("button", name="Undo").click()
         expect(view.locator("h3")).to_have_text("The new release changes 5 decisions")
         expect(status).to_contain_text("Taken back: podagra: D:1")
+
+
+@needs_browser
+def test_keys_go_by_the_changes_that_are_seen(address: str, context: Any) -> None:
+    expect = pytest.importorskip("playwright.sync_api").expect
+    asked(f"{address}projects?file=names.txt", b"podagra\ngout\n")
+    before = {d["id"] for d in asked(f"{address}decisions")["decisions"]}
+    with opened(context, address, "review?project=1&show=all") as page:
+        page.fill("#reviewer", "Ann")
+        page.focus("#rows")
+        page.locator("#remarks").wait_for()
+        page.click("#show-release")
+        changes = page.locator("#release-view li")
+        selected = page.locator("#release-view [aria-current=true]")
+        status = page.locator("#status")
+        expect(page.locator("#answer")).to_have_text("No mention is selected")
+        expect(selected).to_have_text(changes.nth(0).text_content())
+        page.keyboard.press("n")  # on no row of the queue, which is hidden
+        expect(status).to_contain_text("Here a accepts a change")
+        page.keyboard.press("j")
+        second, third = changes.nth(1).text_content(), changes.nth(2).text_content()
+        expect(selected).to_have_text(second)
+        expect(selected).to_be_focused()
+        page.keyboard.press("a")
+        expect(status).to_contain_text("1 decision accepted.")
+        expect(selected).to_have_text(third)
+        expect(page.locator("#release-view")).not_to_contain_text(second)
+        made = [d for d in asked(f"{address}decisions")["decisions"] if d["id"] not in before]
+        assert [(d["mention"], d["reviewer"]) for d in made] == [
+            (second.partition(" by ")[0], "Ann")
+        ]
