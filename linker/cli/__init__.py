@@ -96,7 +96,7 @@ def main() -> NoReturn:
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     streams.prepare()
-    handler = logging.StreamHandler()
+    handler = Handler()
     handler.setFormatter(Formatter("linker: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     sys.exit(run())
@@ -129,6 +129,16 @@ def run() -> int:
             "run again with --debug and report what it prints",
             1,
         )
+
+
+class Handler(logging.StreamHandler[Any]):
+    """Writes a record of the log above the bar, where there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from tqdm import tqdm  # which takes its time, and is seldom needed
+
+        with tqdm.external_write_mode(file=self.stream):
+            super().emit(record)
 
 
 class Formatter(logging.Formatter):
