@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from os import PathLike
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from linker.version import install_hint
 
@@ -69,6 +69,8 @@ class InputError(LinkerError):
         remedy: what to do about it.
     """
 
+    is_of_file = False  # whether one of several files cannot be used at all
+
     def __init__(
         self,
         path: str | PathLike[str],
@@ -90,6 +92,16 @@ class InputError(LinkerError):
         if remedy:
             text += f"; {remedy}"
         super().__init__(text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the error to another process with its file and line."""
+        return _restored, (type(self), str(self), self.__dict__)
+
+
+def _restored(kind: type[InputError], message: str, fields: dict[str, Any]) -> InputError:
+    error = kind.__new__(kind, message)
+    error.__dict__.update(fields)
+    return error
 
 
 class RecordError(ValueError):
@@ -140,14 +152,29 @@ def ignore(error: InputError) -> None:
 
 
 class Skip:
-    """An `OnError` that skips bad records, logs each with its line, and counts them."""
+    """An `OnError` that skips bad records and files, logs each with its place, and counts them."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count = 0  # records
+        self.files: list[str] = []
 
     def __call__(self, error: InputError) -> None:
-        self.count += 1
-        logger.warning("skipped: %s", error)
+        if error.is_of_file:
+            self.files.append(error.path)
+            logger.warning("passed over: %s", error)
+        else:
+            self.count += 1
+            logger.warning("skipped: %s", error)
+
+
+@contextlib.contextmanager
+def of_file(on_error: OnError) -> Iterator[None]:
+    """Report what makes one of several files unusable, which is done inside, as a bad file."""
+    try:
+        yield
+    except InputError as error:
+        error.is_of_file = True
+        on_error(error)
 
 
 def shown(text: str | PathLike[str]) -> str:

@@ -1,7 +1,9 @@
 r"""Identifiers: how they are spelled, and how several are joined in one text.
 
 `A|B`, also with `,` or `;`, are the ids of two parts of a mention; `A+B` are ids that are all
-meant. A backslash before one of these signs, or before a backslash, says that it is part of an id.
+meant; `A|?` has a second part that is open, since nobody decided on it. A backslash before one of
+these signs, or before a backslash, says that it is part of an id; so it does before an id that is
+`?` itself.
 """
 
 from __future__ import annotations
@@ -49,6 +51,9 @@ NO_CONCEPT = frozenset(
     {"", "-", "-1", "none", "null", "cui-less", "cuiless"}
 )  # how files write that there is none, in lower case
 
+OPEN = "?"
+"""What stands for a part of a mention that nobody decided; an id that is `?` itself is escaped."""
+
 _PREFIXES: dict[str, str] = {}  # how each prefix is written, by its small letters
 _SERIES: dict[str, str] = {}  # likewise, how ids of a series begin
 for _known in VOCABULARIES:
@@ -82,7 +87,7 @@ _BARS, _COMMAS, _PLUSES = (  # between ids; an escaped sign is matched with its 
 )
 _SIGN = re.compile(r"[\\|,;+]")  # any of them
 _JOINING = re.compile(r"[\\|,;]|\A\+|\+(?!\Z)")  # a plus that ends an id stands between no ids
-_ESCAPED = re.compile(r"\\([\\|,;+])")
+_ESCAPED = re.compile(r"\\([\\|,;+])|\A\\(?=\?\Z)")
 
 Identify = Callable[[str], str | None]
 """Gives the id that a text stands for in a dictionary; None where the dictionary has none."""
@@ -218,40 +223,61 @@ def counted(prefixes: Iterable[str] | Mapping[str, int]) -> str:
 
 def split_ids(
     text: str, identify: Identify = not_known, spell: Callable[[str], str] = normalized
-) -> list[list[str]]:
+) -> list[list[str] | None]:
     r"""Split a text of ids into those of each part; a part without a concept has none.
 
-    What the dictionary has as an id is one, whatever signs it holds.
+    An open part is None. What the dictionary has as an id is one, whatever signs it holds; but `?`
+    always stands for an open part.
 
     >>> split_ids("A+B|-1|C"), split_ids(r"A\+B"), split_ids("A17.0+|G01*")
     ([['A', 'B'], [], ['C']], [['A+B']], [['A17.0+'], ['G01*']])
+    >>> split_ids("A|?"), split_ids(r"A|\?")
+    ([['A'], None], [['A'], ['?']])
 
     Args:
         text: the ids.
         identify: of the dictionary, where one is known.
         spell: writes an id that the dictionary does not have.
     """
-    return [
-        [identify(i) or spell(i) for i in part if i.lower() not in NO_CONCEPT]
-        for part in _split_parts(text, identify)
-    ]
+    parts: list[list[str] | None] = []
+    for written in _split_parts(text, identify):
+        if written is None:
+            parts.append(None)
+        else:
+            ids = [i for i in written if i.lower() not in NO_CONCEPT]
+            parts.append([identify(i) or spell(i) for i in ids])
+    return parts
 
 
-def part_ids(text: str) -> list[str]:
-    """The ids in a text one after the other, empty for a part without a concept."""
-    return [identifier for part in split_ids(text) for identifier in part or [""]]
+def part_ids(text: str) -> list[str | None]:
+    """The ids in a text one after the other, empty for a part without a concept, None for an open
+    one."""
+    ids: list[str | None] = []
+    for part in split_ids(text):
+        if part is None:
+            ids.append(None)
+        else:
+            ids.extend(part or [""])
+    return ids
 
 
-def _split_parts(text: str, identify: Identify) -> list[list[str]]:
-    """The ids of each part as they are written."""
+def _split_parts(text: str, identify: Identify) -> list[list[str] | None]:
+    """The ids of each part as they are written; None for an open one."""
+    if text.strip() == OPEN:
+        return [None]
     if not _SIGN.search(text):  # as nearly all texts
         return [[text.strip()]]
-    parts = [text]
+    texts = [text]
     for signs in (_BARS, _COMMAS):
-        parts = [piece for part in parts for piece in _split(part, signs, identify)]
-    return [
-        [_ESCAPED.sub(r"\1", piece) for piece in _split(part, _PLUSES, identify)] for part in parts
-    ]
+        texts = [piece for each in texts for piece in _split(each, signs, identify)]
+    parts: list[list[str] | None] = []
+    for each in texts:
+        if each == OPEN:
+            parts.append(None)
+        else:
+            ids = _split(each, _PLUSES, identify)
+            parts.append([_ESCAPED.sub(r"\1", identifier) for identifier in ids])
+    return parts
 
 
 def _split(text: str, signs: re.Pattern[str], identify: Identify) -> list[str]:
@@ -260,7 +286,7 @@ def _split(text: str, signs: re.Pattern[str], identify: Identify) -> list[str]:
     An id that the dictionary has is not split, and is escaped so that it never will be.
     """
     text = text.strip()
-    if identify(text) is not None:
+    if text != OPEN and identify(text) is not None:
         return [escaped(text)]
     cuts = (match.start() for match in signs.finditer(text) if not match[0].startswith("\\"))
     return [text[start + 1 : end].strip() for start, end in pairwise((-1, *cuts, len(text)))]
@@ -269,15 +295,21 @@ def _split(text: str, signs: re.Pattern[str], identify: Identify) -> list[str]:
 def escaped(identifier: str) -> str:
     r"""Write an id so that `split_ids` does not split it.
 
-    >>> escaped("C81,3"), escaped("A+B"), escaped("A17.0+")
-    ('C81\\,3', 'A\\+B', 'A17.0+')
+    >>> escaped("C81,3"), escaped("A+B"), escaped("A17.0+"), escaped("?")
+    ('C81\\,3', 'A\\+B', 'A17.0+', '\\?')
     """
+    if identifier == OPEN:
+        return rf"\{OPEN}"
     return _JOINING.sub(r"\\\g<0>", identifier)
 
 
-def join_ids(parts: Iterable[Sequence[str]]) -> str:
-    """Write the ids of each part as `split_ids` reads them; -1 for a part without a concept."""
-    return "|".join("+".join(map(escaped, part)) or "-1" for part in parts) or "-1"
+def join_ids(parts: Iterable[Sequence[str] | None]) -> str:
+    """Write the ids of each part as `split_ids` reads them.
+
+    It is -1 for a part without a concept, and `?` for an open one, which is None.
+    """
+    texts = [OPEN if part is None else "+".join(map(escaped, part)) or "-1" for part in parts]
+    return "|".join(texts) or "-1"
 
 
 def spelled_as(own: str, text: str) -> str:
@@ -293,14 +325,22 @@ def spelled_as(own: str, text: str) -> str:
 
 def parse_gold(
     text: str, identify: Identify = not_known, spell: Callable[[str], str] = normalized
-) -> Gold:
+) -> Gold | None:
     """Read annotated ids, see `split_ids`; -1 or nothing says that there is no concept.
+
+    Where a part is open, the mention is not annotated, and there is no gold: None.
 
     >>> parse_gold("MeSH:D001260")
     (GoldGroup(ids=('MESH:D001260',), operator='one_of'),)
     """
-    parts = (tuple(dict.fromkeys(part)) for part in split_ids(text, identify, spell))
-    return tuple(GoldGroup(ids, "all_of" if len(ids) > 1 else "one_of") for ids in parts if ids)
+    groups = []
+    for part in split_ids(text, identify, spell):
+        if part is None:
+            return None
+        ids = tuple(dict.fromkeys(part))
+        if ids:
+            groups.append(GoldGroup(ids, "all_of" if len(ids) > 1 else "one_of"))
+    return tuple(groups)
 
 
 def format_gold(gold: Gold) -> str:

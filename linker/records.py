@@ -20,7 +20,8 @@ State = Literal["model", "accepted", "rejected", "open", "no concept", "disputed
 - model: nothing; the model answers, or what was accepted in bulk, at which nobody looked.
 - accepted: the concepts of the answer are right.
 - rejected: some concepts are wrong; the model answers with another, of which it is sure enough.
-- open: some concepts are wrong, and the model is sure of no other; there is no answer.
+- open: some concepts are wrong, and the model is sure of no other, so that there is no answer; or
+  people decided on some parts of a composite, and nobody on the others, which the model answers.
 - no concept: the dictionary has no concept for it.
 - disputed: reviewers disagree; the model answers.
 """
@@ -341,6 +342,7 @@ class Part:
     # ids, one of which is right as often as was asked for; None: "none of these"; (): not asked
     answers: tuple[str | None, ...] = ()
     broader: Broader | None = None  # of a part without a sure concept
+    is_open: bool = False  # whether people decided on other parts of the mention, and not on this
 
     @property
     def returned(self) -> tuple[Candidate, ...]:
@@ -371,6 +373,7 @@ class Part:
             "rejected": self.rejected and self.rejected.to_dict(),
             **({"set": list(self.answers)} if self.answers else {}),
             **({"broader": asdict(self.broader)} if self.broader else {}),
+            **({"open": True} if self.is_open else {}),
         }
 
     def __str__(self) -> str:
@@ -401,8 +404,9 @@ class Decision:
     """What one reviewer said of one mention."""
 
     mention: str  # as written
-    # an id; those of several parts joined by "|", with -1 for a part without a concept, and those
-    # that are meant together by "+", as `linker.ids.join_ids` writes them; empty: no concept
+    # an id; those of several parts joined by "|", with -1 for a part without a concept and ? for
+    # one that is open, and those that are meant together by "+", as `linker.ids.join_ids` writes
+    # them; empty: no concept
     concept_id: str
     accepted: bool = True  # False: the concept was rejected for the mention
     scope: str = ""  # the id of the document in which it holds; empty: it holds everywhere
@@ -451,6 +455,11 @@ class Prediction:
         """
         known = [part.confidence for part in self.parts if part.confidence is not None]
         return math.prod(known) if known and len(known) == len(self.parts) else None
+
+    @property
+    def has_open_part(self) -> bool:
+        """Whether people decided on some of the parts alone."""
+        return any(part.is_open for part in self.parts)
 
     @property
     def assertion(self) -> Assertion | Literal["mixed"]:

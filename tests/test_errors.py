@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker import Dictionary
-from linker.errors import Cancelled, LinkerError, UsageError, call_while_wanted, shown
+from linker.errors import (
+    Cancelled,
+    InputError,
+    LinkerError,
+    UsageError,
+    call_while_wanted,
+    shown,
+)
+from linker.io.mentions import NoMentions
 from linker.linking.requests import Request
 from linker.records import Document, Mention, Passage
 from linker.text import abbreviations
@@ -46,6 +55,15 @@ def test_a_message_that_repeats_a_long_input_keeps_its_start_and_its_end() -> No
     text = str(LinkerError(message))
     assert text == f"{'a' * 1_500} … {message[-500:]}"
     assert str(UsageError(message[-2_000:])) == message[-2_000:]
+
+
+def test_an_error_keeps_its_place_in_another_process() -> None:
+    sent = InputError("a.tsv", "a digit", line=7, value="x1", remedy="mend it")
+    for error in (sent, NoMentions("a.tsv", "a digit")):
+        error.is_of_file = True
+        copy = pickle.loads(pickle.dumps(error))
+        assert (type(copy), str(copy), copy.__dict__) == (type(error), str(error), error.__dict__)
+    assert (sent.path, sent.line) == ("a.tsv", 7)
 
 
 TEXT = "long form (LF) " * 100

@@ -127,9 +127,29 @@ def test_an_id_of_the_dictionary_is_not_split(text: str, parts: list[list[str]])
     assert split_ids(join_ids(parts)) == parts  # without the dictionary
 
 
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("A|?", [["A"], None]),
+        ("?|A", [None, ["A"]]),
+        (" ? ; -1", [None, []]),
+        ("?", [None]),
+        ("A+B|?", [["A", "B"], None]),
+        (r"A|\?", [["A"], ["?"]]),
+        (r"\?", [["?"]]),
+        ("A?|what?", [["A?"], ["what?"]]),
+    ],
+)
+def test_an_open_part_is_no_id(text: str, parts: list[list[str] | None]) -> None:
+    for known in ({}, {"?": "?"}):  # a dictionary may have the sign itself as an id
+        assert split_ids(text, known.get) == parts
+    assert split_ids(join_ids(parts)) == parts
+    assert (parse_gold(text) is None) == (None in parts)
+
+
 # "DO:1" is written DOID:1
 ids = st.from_regex(r"[A-Z]{1,4}:[0-9]{1,7}", fullmatch=True).map(normalized) | st.text(
-    r"aB1 \|,;+", min_size=1
+    r"aB1 \|,;+?", min_size=1
 ).map(str.strip).filter(bool)
 groups = ids.map(one) | st.lists(ids, min_size=2, max_size=3, unique=True).map(
     lambda texts: both(*texts)
@@ -139,6 +159,16 @@ groups = ids.map(one) | st.lists(ids, min_size=2, max_size=3, unique=True).map(
 @given(st.lists(groups, max_size=3).map(tuple))
 def test_gold_survives_writing(gold: Gold) -> None:
     assert parse_gold(format_gold(gold)) == gold
+
+
+parts_of_mentions = st.lists(st.none() | st.lists(ids, max_size=3), min_size=1, max_size=4)
+
+
+@given(parts_of_mentions)
+def test_parts_survive_writing(parts: list[list[str] | None]) -> None:
+    assert split_ids(join_ids(parts)) == parts
+    known = {identifier: identifier for part in parts for identifier in part or ()}
+    assert split_ids(join_ids(parts), known.get) == parts
 
 
 def test_a_prefix_and_an_address_are_of_one_vocabulary() -> None:

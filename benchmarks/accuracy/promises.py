@@ -82,7 +82,7 @@ def slices() -> Iterator[tuple[str, str, Linker, Items]]:
 
 
 def of_sets(linker: Linker, items: Items) -> dict[str, Any]:
-    """Coverage and size of sets, and the share of mentions whose right concept is a candidate."""
+    """How many sets hold the right answer, how many name the concept, and how large they are."""
     resolve = linker.dictionary.resolve
     every = {}
     for coverage in COVERAGES:

@@ -29,6 +29,8 @@ from linker.linking.folder import described_index
 from linker.linking.linker import Linker
 from linker.linking.tally import Tally
 
+_NAMED = 20  # files that a message names
+
 
 def model_folder(model: str) -> str:
     """The folder of a model, which is fetched where it is named as hf:USER/NAME[@REVISION].
@@ -116,9 +118,32 @@ def say_model(linker: Linker, folder: str) -> None:
 
 
 def say_skipped(on_error: Any) -> None:
-    """Report how many records were skipped."""
-    if isinstance(on_error, Skip) and on_error.count:
-        say(f"{were(on_error.count, 'bad record')} skipped")
+    """Report how many records were skipped.
+
+    Raises:
+        LinkerError: whole files were passed over.
+    """
+    if isinstance(on_error, Skip):
+        if on_error.count:
+            say(f"{were(on_error.count, 'bad record')} skipped")
+        check_files(on_error.files)
+
+
+def check_files(paths: Sequence[str]) -> None:
+    """End a command that did all but some files as one that failed.
+
+    Args:
+        paths: of the files that were passed over.
+
+    Raises:
+        LinkerError: there are some.
+    """
+    if paths:
+        listed = ", ".join(paths[:_NAMED]) + (", …" if len(paths) > _NAMED else "")
+        what = "it" if len(paths) == 1 else "them"
+        raise LinkerError(
+            f"{were(len(paths), 'file')} passed over: {listed}; mend {what}, and run again"
+        )
 
 
 def bar(unit: str, output: str) -> Any:
@@ -286,17 +311,22 @@ def run_job(source: str, output: str, work: Work, on_error: OnError, places: Mac
     with bar("parts", output) as progress:
 
         def report(summary: Summary) -> None:
-            for message in summary.reports:
-                logger.warning("skipped: %s", message)
+            for error in summary.reports:
+                what = "passed over" if error.is_of_file else "skipped"
+                logger.warning("%s: %s", what, error)
             progress.total = summary.parts
-            progress.update(summary.present + summary.done - progress.n)
+            settled = summary.present + summary.done + len(summary.bad_files)
+            progress.update(settled - progress.n)
 
         summary = Job(source, output, work, isinstance(on_error, Skip)).run(places, report)
-    equal = summary.parts - summary.present - summary.done
+    passed_over = len(summary.bad_files)
+    equal = summary.parts - summary.present - summary.done - passed_over
     say(
         f"{output}: {counted(summary.parts, 'part')}, {summary.done:,} done, "
         f"{summary.present:,} skipped because present"
         + (f", {equal:,} equal to another" if equal else "")
+        + (f", {passed_over:,} passed over" if passed_over else "")
         + f"; {counted(summary.records, 'record')} done, "
         f"{counted(summary.skipped, 'bad record')} skipped"
     )
+    check_files([error.path for error in summary.bad_files])

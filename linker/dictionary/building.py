@@ -10,10 +10,12 @@ import logging
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linker.dictionary.columns import (
     ALTERNATIVE,
@@ -36,6 +38,7 @@ logger = logging.getLogger(__name__)
 
 _KIND = {kind: number for number, kind in enumerate(NAME_KINDS)}
 _STATUS = {"obsolete": OBSOLETE, "merged": MERGED}
+_SAYS = ("itself", "a current concept", "a concept that is not current")
 
 
 class Builder:
@@ -55,7 +58,7 @@ class Builder:
     ) -> None:
         self._namespaces = prefixes(namespaces)
         self._types, self._on_error = types, on_error
-        self._row: dict[str, int] = {}  # of each concept, by id
+        self._row: dict[str, int] = {}  # of each concept, by id; as collected until `build`
         self._labels: dict[str, int] = {"": 0}
         self._definitions, self._xrefs = StringsBuilder(), StringsBuilder()
         self._texts = StringsBuilder()  # of the names; the columns beside them are in `_names`
@@ -65,7 +68,9 @@ class Builder:
         self._nameless: dict[str, tuple[str, ...]] = {}  # id -> parents, which stand in for it
         self._merged: list[tuple[int, Name]] = []  # names that a later source adds to a concept
         self._parents: list[tuple[int, str, str, int | None]] = []  # row, parent id, file, line
-        self._old: dict[str, tuple[int, list[str]]] = {}  # old id -> status, ids that replace it
+        self._old: dict[str, list[str]] = {}  # old id -> ids that replace it
+        # of each old id, who says what it is (the first of `_SAYS` counts), and its status
+        self._old_status: dict[str, tuple[int, int]] = {}
         self._left_out: set[str] = set()  # ids that the filters exclude
         self._prefixes: Counter[str] = Counter()  # of all concepts, before the filters
         self._sources: list[Source] = []
@@ -127,10 +132,15 @@ class Builder:
 
     def _add_old(self, concept: Concept, status: int) -> None:
         # OBO files list a merged id at both its old and its new term
-        _, known = self._old.get(concept.id, (status, []))
-        self._old[concept.id] = (status, [*known, *concept.replaced_by])
+        self._replace(concept.id, (_SAYS.index("itself"), status), concept.replaced_by)
         for alternative in concept.alt_ids:
-            self._old.setdefault(alternative, (status, []))[1].extend(concept.replaced_by)
+            says = _SAYS.index("a concept that is not current"), status
+            self._replace(alternative, says, concept.replaced_by)
+
+    def _replace(self, old: str, says: tuple[int, int], ids: Sequence[str]) -> None:
+        """Note what became of an old id; the order in which this is said does not count."""
+        self._old.setdefault(old, []).extend(ids)
+        self._old_status[old] = min(says, self._old_status.get(old, says))
 
     def _add(self, concept: Concept, path: str) -> None:
         row = self._row.setdefault(concept.id, len(self._row))
@@ -147,7 +157,8 @@ class Builder:
             self._type_labels.append(label)
         self._parents += [(row, parent, path, concept.line) for parent in concept.parents]
         for alternative in concept.alt_ids:
-            self._old.setdefault(alternative, (ALTERNATIVE, []))[1].append(concept.id)
+            says = _SAYS.index("a current concept"), ALTERNATIVE
+            self._replace(alternative, says, [concept.id])
 
     def _add_name(self, row: int, name: Name, kind: NameKind) -> None:
         self._texts.append(name.text)
@@ -197,25 +208,63 @@ class Builder:
                 f"{names}: holds no concept that the filters keep; check --types and --namespaces "
                 f"(there are: {counted(self._prefixes)})"
             )
+        order = np.argsort(np.array(list(self._row), object))  # that of ids, not that of files
+        place = np.argsort(order)
+        self._row = {identifier: row for row, identifier in enumerate(sorted(self._row))}
+        names_in_order = self._names_in_order(place)
         # an id that is current is no old id
-        status_of = {i: status for i, (status, _) in self._old.items() if i not in self._row}
+        old_ids = [identifier for identifier in sorted(self._old) if identifier not in self._row]
         columns = Columns(
             ids=Strings.of(self._row),
-            id_rank=np.argsort(np.argsort(np.array(list(self._row), object))).astype(np.int32),
-            preferred=np.array(self._preferred, np.int32),
-            definitions=self._definitions.build(),
-            xrefs=self._xrefs.build(),
-            types=RaggedArray.grouped(len(self._row), self._type_rows, self._type_labels),
-            parents=parent_lists(len(self._row), self._edges()),
-            names=NameColumns(
-                self._texts.build(),
-                **{name: np.array(self._names[name], dtype) for name, dtype in NAME_DTYPES.items()},
+            id_rank=np.arange(len(order), dtype=np.int32),
+            preferred=np.searchsorted(names_in_order.concept, np.arange(len(order))).astype(
+                np.int32
             ),
-            old_ids=Strings.of(status_of),
-            old_status=np.array(list(status_of.values()), np.uint8),
-            old_concepts=RaggedArray.of(list(map(self._current_rows, status_of))),
+            definitions=self._definitions.build().take(order),
+            xrefs=self._xrefs.build().take(order),
+            types=RaggedArray.grouped(
+                len(order), place[np.array(self._type_rows, np.int64)], self._type_labels
+            ),
+            parents=parent_lists(len(order), self._edges(place)),
+            names=names_in_order,
+            old_ids=Strings.of(old_ids),
+            old_status=np.array([self._old_status[old][1] for old in old_ids], np.uint8),
+            old_concepts=RaggedArray.of([sorted(self._current_rows(old)) for old in old_ids]),
         )
         return columns, list(self._labels), self._sources
+
+    def _names_in_order(self, place: NDArray[np.int64]) -> NameColumns:
+        """The names, those of a concept behind those of the one before.
+
+        Of a concept its preferred name comes first, then names of the better kind, then shorter
+        ones, then they are ordered by code points. The order of a file counts only where nothing
+        but it says which name is preferred.
+
+        Args:
+            place: the row of each concept, in the order in which concepts were collected.
+        """
+        names = NameColumns(
+            self._texts.build(),
+            **{name: np.array(self._names[name], dtype) for name, dtype in NAME_DTYPES.items()},
+        )
+        names = replace(names, concept=place[names.concept].astype(np.int32))
+        is_other = np.ones(len(names.texts), bool)
+        is_other[np.array(self._preferred, np.int64)] = False
+        keys = (names.texts.lengths, names.kind, is_other, names.concept)
+        order = np.lexsort(keys)
+        labels = list(self._labels)
+
+        def spelling(row: int) -> tuple[str, str, str, bool]:
+            source, language = labels[names.source[row]], labels[names.language[row]]
+            return names.texts[row], source, language, bool(names.case[row])
+
+        is_same = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
+        starts = np.flatnonzero(np.concatenate([[True], ~is_same]))
+        ends = np.append(starts[1:], len(order))
+        is_several = ends - starts > 1
+        for start, end in zip(starts[is_several].tolist(), ends[is_several].tolist(), strict=True):
+            order[start:end] = sorted(order[start:end].tolist(), key=spelling)
+        return names.take(order)
 
     def _current_rows(
         self, identifier: str, instead: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -237,16 +286,20 @@ class Builder:
             if current in self._row:
                 rows.append(self._row[current])
             elif current in self._old:
-                waiting += reversed(self._old[current][1])
+                waiting += reversed(self._old[current])
             else:
                 waiting += reversed(instead.get(current, ()))
         return rows
 
-    def _edges(self) -> Iterator[tuple[int, int]]:
-        """The (child row, parent row) pairs; a parent that is an old id is what replaced it."""
-        for row, parent, path, line in self._parents:
+    def _edges(self, place: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """The (child row, parent row) pairs; a parent that is an old id is what replaced it.
+
+        Args:
+            place: the row of each concept, in the order in which concepts were collected.
+        """
+        for collected, parent, path, line in self._parents:
             if above := self._current_rows(parent, self._nameless):
-                yield from ((row, parent_row) for parent_row in above)
+                yield from ((int(place[collected]), parent_row) for parent_row in above)
             elif parent not in self._left_out:
                 self._on_error(
                     InputError(

@@ -140,10 +140,10 @@ class NameColumns:
             columns[name] = np.concatenate([column, np.broadcast_to(values, (len(texts),))])
         return NameColumns(self.texts.extended(texts), **columns)
 
-    def keep(self, kept: NDArray[np.bool_]) -> NameColumns:
-        """Some of the names, given whether each is kept (names,)."""
-        columns = {name: column[kept] for name, column in self._columns().items()}
-        return NameColumns(self.texts.take(np.flatnonzero(kept)), **columns)
+    def take(self, rows: NDArray[np.int64]) -> NameColumns:
+        """Some of the names, or all in another order, given their rows."""
+        columns = {name: column[rows] for name, column in self._columns().items()}
+        return NameColumns(self.texts.take(rows), **columns)
 
     def check(self, concepts: int, labels: int) -> None:
         """Raise ValueError where columns do not fit together, or name rows that are not there."""

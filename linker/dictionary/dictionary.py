@@ -35,11 +35,12 @@ from linker.io.persistence import Strings
 from linker.records import NAME_KINDS, Concept, Name, Reference, Source
 from linker.text.normalize import normalize
 
-Rule = Literal["probability", "score", "annotations", "lent", "kind", "id"]
+Rule = Literal["probability", "score", "words", "annotations", "lent", "kind", "spelling", "id"]
 """What puts a candidate before another one, in the order in which it counts.
 
-Its probability by the ranker; its score; how often its name was annotated with it; that no other
-vocabulary lent the name; the kind of the name; its id.
+Its probability by the ranker; its score; how many words of its name stand in the order of the
+mention; how often its name was annotated with it; that no other vocabulary lent the name; the kind
+of the name; that the name is shorter, or comes first by its letters; its id.
 """
 
 # Of names with equal scores, what annotators meant by a name beats what sources say of it.
@@ -225,14 +226,14 @@ class Dictionary:
             ranks = ranks - range_of_ranks * names.annotated
         return np.asarray(ranks, np.int32)
 
-    def tie_rule(self, first: int, second: int) -> Rule:
-        """What puts one of two names before the other where scores are equal; see `entry_rank`."""
+    def tie_rule(self, first: int, second: int) -> Rule | None:
+        """What puts one of two names before the other by `entry_rank`; None: nothing does."""
         names = self.columns.names
         if names.annotated is not None and names.annotated[first] != names.annotated[second]:
             return "annotations"
         if names.lent is not None and names.lent[first] != names.lent[second]:
             return "lent"
-        return "kind" if self.entry_rank[first] != self.entry_rank[second] else "id"
+        return "kind" if self.entry_rank[first] != self.entry_rank[second] else None
 
     @cached_property
     def _names_by_concept(self) -> RaggedArray:
@@ -486,7 +487,7 @@ class Dictionary:
         if not kept[self.preferred].all():
             raise ValueError("a preferred name cannot be left out")
         preferred = (np.cumsum(kept) - 1)[self.preferred].astype(np.int32)
-        return self._with(names=self.columns.names.keep(kept), preferred=preferred)
+        return self._with(names=self.columns.names.take(np.flatnonzero(kept)), preferred=preferred)
 
     def table(self, normalize: Callable[[str], str]) -> NameTable:
         """The distinct normalised names, each with its concepts."""

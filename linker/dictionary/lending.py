@@ -21,7 +21,7 @@ from linker.dictionary.columns import XREF_SEPARATOR, Columns
 from linker.errors import LinkerError, OnError, ignore, stop
 from linker.ids import counted, namespace, normalized, of_prefix
 from linker.io import dictionaries, files, sssom
-from linker.records import Concept, IdMapping, Name, NameKind, Reference, Source
+from linker.records import NAME_KINDS, Concept, IdMapping, Name, NameKind, Reference, Source
 from linker.text.normalize import normalize
 
 logger = logging.getLogger(__name__)
@@ -131,7 +131,9 @@ def read(path: files.Pathlike, *, on_error: OnError = stop) -> Lender:
     else:
         format = dictionaries.detect(path)
         release = dictionaries.release(path, format)
-        concepts = list(dictionaries.read(path, format, on_error=on_error))
+        read_concepts = dictionaries.read(path, format, on_error=on_error)
+        # the first name of a form is lent: which one that is does not depend on the file's order
+        concepts = sorted(map(_with_names_in_order, read_concepts), key=lambda c: c.id)
     prefixes = Counter(concept.namespace for concept in concepts)
     source = source_of(path, f"{format}, names only", release, prefixes, 0)
     return Lender(str(path), source, concepts, mappings, is_mappings)
@@ -151,15 +153,25 @@ def _labelled(mappings: Iterable[IdMapping]) -> list[Concept]:
         else:
             literals[mapping.subject_id][mapping.object_label] = None
     concepts = []
-    for identifier, texts in labels.items():
-        preferred = [Name(text, identifier, "preferred") for text in texts if text]
-        exact = [Name(text, identifier) for text in literals[identifier] if text not in texts]
+    for identifier, texts in sorted(labels.items()):
+        preferred = [Name(text, identifier, "preferred") for text in sorted(texts) if text]
+        others = sorted(literals[identifier].keys() - texts.keys())
+        exact = [Name(text, identifier) for text in others]
         names = (*preferred, *exact)
         first = names[0].text if names else ""
         concept = Concept(identifier, first, names, namespace=namespace(identifier))
         is_obsolete = bool(preferred) and first.startswith(_OBSOLETE)
         concepts.append(replace(concept, status="obsolete") if is_obsolete else concept)
     return concepts
+
+
+def _with_names_in_order(concept: Concept) -> Concept:
+    """A concept whose names stand by kind, shorter ones first, then by code points."""
+
+    def place(name: Name) -> tuple[int, int, str]:
+        return NAME_KINDS.index(name.kind), len(name.text), name.text
+
+    return replace(concept, names=tuple(sorted(concept.names, key=place)))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -148,7 +148,9 @@ class WordPieces:
         used, columns = np.unique(np.asarray(rows, np.int64), return_inverse=True)
         ones = np.ones(len(columns), np.float32)
         shape = len(names), len(used)
-        return csr_matrix((ones, columns, np.asarray(ends)), shape=shape), used
+        counts = csr_matrix((ones, columns, np.asarray(ends)), shape=shape)
+        counts.sort_indices()  # names of the same words in another order have the same sums
+        return counts, used
 
     def floats(self, rows: NDArray[np.int64] | slice = slice(None)) -> Floats:
         """The vectors of some sub-words, float32 (rows, dim)."""

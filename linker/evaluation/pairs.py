@@ -64,6 +64,8 @@ class PairChecker:
             prediction: what the label is linked to; None for a blank one.
         """
         gold = parse_gold(ids, self._dictionary.identify)
+        if gold is None:  # a part of it is open
+            return Checked("unsure")
         if not gold and prediction is None:
             return Checked()
         listed = [identifier for group in gold for identifier in group.ids]

@@ -112,7 +112,7 @@ def _query(parts: list[dict[str, Any]]) -> tuple[Mention, list[list[tuple[str, l
 
 def _gold(joined: str) -> Gold:
     """The ids of BioSyn's files, which are of MeSH or OMIM."""
-    return parse_gold(joined, not_known, curie)
+    return parse_gold(joined, not_known, curie) or ()
 
 
 def _ids(gold: Gold) -> list[str]:

@@ -241,7 +241,7 @@ def read(folder: Path) -> Evaluated:
 def _mention(cells: Row) -> str:
     """What tells a mention apart; only a dictionary that knows a bare id gives it its prefix."""
     *where, gold = (cells[column] for column in _MENTION)
-    texts = [*where, format_gold(parse_gold(gold, spell=curie))]
+    texts = [*where, format_gold(parse_gold(gold, spell=curie) or ())]
     return " ".join(" ".join(texts).split())  # a table has no tabs in its cells
 
 

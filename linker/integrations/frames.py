@@ -101,7 +101,7 @@ def link_column(
     for text, prediction in linked(linker, texts, **limits):
         rows[text] = _row(prediction)
         tally.outcomes[outcome(prediction)] += counts[text]
-        tally.see(prediction)
+        tally.see(prediction, counts[text])
     new = (
         nw.new_series(
             prefix + name,

@@ -29,7 +29,7 @@ from linker.dictionary import Dictionary
 from linker.errors import LinkerError, shorten
 from linker.ids import escaped, part_ids
 from linker.io.outputs import ASSERTED, ids_of
-from linker.linking.decisions import Place, concepts_of, disagree, place_of
+from linker.linking.decisions import Place, concepts_of, disagree, parts_of, place_of
 from linker.linking.requests import Request
 from linker.records import Decision, Prediction
 
@@ -144,7 +144,8 @@ def _region(of: _Interface, number: int, answer: Prediction, model: str) -> list
     shared = {"id": f"L{number}", "to_name": of.text, "score": answer.confidence}
     place = {"start": start, "end": end, "text": answer.mention.text}
     words_of = {a: f" ({words})" for a, words in ASSERTED.items()}
-    names = [p.best.name + words_of.get(p.assertion, "") for p in answer.parts if p.best]
+    answered = [part for part in answer.parts if part.best and not part.is_open]
+    names = [p.best.name + words_of.get(p.assertion, "") for p in answered if p.best]
     meta = {"text": " | ".join(names), "linker": {"ids": "|".join(ids), "model": model}}
     labels = {"from_name": of.labels, "type": "labels", "meta": meta}
     concept = {"from_name": of.concept, "type": "textarea", "value": place | {"text": ids}}
@@ -254,12 +255,18 @@ def _decisions(
 def _of_region(decision: Decision, predicted: str, dictionary: Dictionary) -> list[Decision]:
     """The decisions on a region: its ids are accepted, those predicted that are gone rejected.
 
+    Where a part is left open, none is: it may stand in the place of one that nobody rejects.
+
     Raises:
         LinkerError: the dictionary lacks an id.
     """
+    parts = parts_of(decision)
+    if None in parts:
+        is_said = any(part is not None for part in parts)
+        return [identified(decision, dictionary)] if is_said else []
     accepted = [identified(decision, dictionary)] if decision.concept_id else []
-    kept = {"", *(identifier for each in accepted for identifier in concepts_of(each))}
-    gone = [identifier for identifier in part_ids(predicted) if identifier not in kept]
+    kept = {identifier for each in accepted for identifier in concepts_of(each)}
+    gone = [i for i in part_ids(predicted) if i and i not in kept]
     rejected = [replace(decision, concept_id=escaped(i), accepted=False) for i in gone]
     return accepted + [identified(each, dictionary) for each in rejected]
 

@@ -44,7 +44,7 @@ dictionary has no concept that is probable enough; the alternatives are guesses,
 probably is a kind of broader, if there is one, which is not its id. assertion says
 whether the text denies what it names (absent), or calls it possible, historical, or of a relative
 (family): "no gout" names gout, and the patient has none. state is what people said of the mention:
-model (nothing), accepted, rejected, no concept, open or disputed."""
+model (nothing), accepted, rejected, no concept, open (the model answers, if at all) or disputed."""
 
 Probability = Annotated[
     float | None,
@@ -251,6 +251,9 @@ def _name(text: str) -> str:
 def _linked(part: Part, prediction: Prediction) -> Json:
     """A part of a mention with its answer, and the concepts that it might mean beside that."""
     best, others, broader = part.best, part.candidates, part.broader
+    state = prediction.state
+    if prediction.has_open_part and not part.is_open:
+        state = "accepted" if best else "no concept"
     if best:
         others = others[1:]
     elif part.rejected:
@@ -264,6 +267,6 @@ def _linked(part: Part, prediction: Prediction) -> Json:
             {"id": c.concept_id, "name": c.name, "confidence": c.confidence} for c in others
         ],
         "broader": broader and {"id": broader.concept_id, "name": broader.name},
-        "state": prediction.state,
+        "state": state,
         "assertion": part.assertion,
     }

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from linker.errors import InputError, OnError, RecordError, stop
+from linker.errors import InputError, OnError, RecordError, of_file, stop
 from linker.ids import Identify, curie, namespace, not_known, parse_gold
 from linker.io.files import Pathlike, is_folder, read_lines
 from linker.io.parsing import check_concept, make_concept, parse_each
@@ -133,20 +133,32 @@ def read_mentions(
 
     Args:
         path: a `.concept` file, or a folder with such files, read by name.
-        on_error: what to do with a bad line.
+        on_error: what to do with a bad line, or a bad file of a folder.
         identify: see `linker.ids.split_ids`.
 
     Raises:
         InputError: the folder holds no such file.
     """
 
+    if not is_folder(path):
+        yield from _documents(path, on_error, identify)
+        return
+    for file in concept_files(path):
+        documents: list[Document] = []
+        with of_file(on_error):
+            documents += _documents(file, on_error, identify)
+        yield from documents
+
+
+def _documents(path: Pathlike, on_error: OnError, identify: Identify) -> Iterator[Document]:
+    """The documents of one file."""
+
     def parse(_: int, line: str) -> Mention:
         return _mention(line, identify)
 
-    for file in concept_files(path) if is_folder(path) else [path]:
-        mentions = parse_each(file, read_lines(file, on_error=on_error), parse, on_error)
-        for identifier, of_document in groupby(mentions, key=lambda mention: mention.document_id):
-            yield Document(str(identifier), mentions=tuple(of_document))
+    mentions = parse_each(path, read_lines(path, on_error=on_error), parse, on_error)
+    for identifier, of_document in groupby(mentions, key=lambda mention: mention.document_id):
+        yield Document(str(identifier), mentions=tuple(of_document))
 
 
 def concept_files(folder: Pathlike) -> list[Path]:

@@ -20,6 +20,7 @@ from linker.records import (
     SELECTION,
     Document,
     Gold,
+    GoldGroup,
     Mention,
     Passage,
     Prediction,
@@ -123,7 +124,13 @@ def _gold(record: Mapping[str, Any], identify: Identify) -> Gold | None:
     ids = [ids] if isinstance(ids, str) else ids
     if not isinstance(ids, list) or not all(isinstance(i, str) for i in ids):
         raise ValueError("the ids are neither a text nor a list of texts")
-    return tuple(group for part in ids for group in parse_gold(part, identify))
+    groups: list[GoldGroup] = []
+    for text in ids:
+        gold = parse_gold(text, identify)
+        if gold is None:  # a part that nobody decided: the mention is not annotated
+            return None
+        groups.extend(gold)
+    return tuple(groups)
 
 
 def read_parquet(
@@ -234,7 +241,7 @@ def from_json(record: Any) -> Prediction:
     return prediction
 
 
-_FIELD = {"set": "answers"}  # keys that are called otherwise in Python
+_FIELD = {"set": "answers", "open": "is_open"}  # keys that are called otherwise in Python
 
 
 @cache

@@ -10,7 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from linker.errors import InputError, LinkerError, OnError, RecordError, ignore, stop
+from linker.errors import (
+    InputError,
+    LinkerError,
+    OnError,
+    RecordError,
+    ignore,
+    of_file,
+    stop,
+)
 from linker.ids import Identify
 from linker.io import files, tsv
 from linker.io import rows as tables
@@ -91,9 +99,8 @@ def read(
             f"{format!r} is not a format of mentions; choose one of {', '.join(MENTIONS)}"
         )
     if column and format != "parquet":
-        raise LinkerError(
-            f"{path}: is {format}; a column can be named in Parquet files and tables only"
-        )
+        problem = f"is {format}; a column can be named in Parquet files and tables only"
+        raise InputError(path, problem)
     named: dict[str, Any] = {"column": column} if column else {}
     if identify and format != "txt":  # which has no ids
         named["identify"] = identify
@@ -196,13 +203,13 @@ def read_texts(
         LinkerError: a folder has no such file.
     """
     for file in paths_of(path):
-        try:
+        text = None
+        with of_file(on_error):
             text = read_text(as_utf8(file, encoding)[0], keep_ends=True)
+        if text is not None:
             name = "stdin" if str(file) == "-" else Path(file).name
             identifier = name.removesuffix(".gz").removesuffix(".txt")
             yield Document(identifier, (Passage(text),))
-        except InputError as error:
-            on_error(error)
 
 
 def paths_of(path: Pathlike) -> Sequence[Pathlike]:

@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Any, NamedTuple, Protocol, TextIO, cast
 
 from linker.errors import LinkerError
-from linker.ids import escaped
+from linker.ids import OPEN, escaped
 from linker.io.formats import FORMATS, PREDICTIONS
 from linker.records import Candidate, Decision, Document, Mention, Part, Prediction
 
@@ -98,11 +98,18 @@ class Field:
         return "" if value is None else str(value)
 
     def joined(self, prediction: Prediction, empty: str = "") -> str:
-        """The values of all parts, joined by `|`; empty where no part has one."""
+        """The values of all parts, joined by `|`; empty where no part has one.
+
+        The id of an open part is `?`, whatever the model answers.
+        """
         cells = [Cell(None, prediction, part, part.best) for part in prediction.parts]
         if self.is_of_mention:
-            return self.text(cells[0]) if cells else ""
+            decided = [cell for cell in cells if not cell.part.is_open]
+            return self.text((decided or cells)[0]) if cells else ""
         texts = [self.text(cell) for cell in cells]
+        if self.name == "concept_id":
+            pairs = zip(texts, prediction.parts, strict=True)
+            texts = [OPEN if part.is_open else text for text, part in pairs]
         return "|".join(text or empty for text in texts) if any(texts) else ""
 
 
@@ -115,8 +122,17 @@ def _of_candidate(name: str) -> Callable[[Cell], Any]:
     return lambda cell: getattr(cell.candidate, name) if cell.candidate else None
 
 
+def _state(cell: Cell) -> str:
+    return cell.prediction.state
+
+
 def _decided(place: int) -> Callable[[Cell], Any]:
-    return lambda cell: decision_cells(cell.prediction)[place] or None
+    """A value of `decision_cells`; none of a part that is open, on which nobody decided."""
+
+    def value(cell: Cell) -> str | None:
+        return None if cell.part.is_open else decision_cells(cell.prediction)[place] or None
+
+    return value
 
 
 def _confidence(cell: Cell) -> float | None:
@@ -145,8 +161,9 @@ def _source(cell: Cell) -> str | None:
         return cell.candidate.source or None
     rejected = cell.part.rejected
     is_rejected = rejected is not None and rejected.source == DECISION
-    is_decided = is_rejected or cell.prediction.state in ("accepted", "no concept")
-    return DECISION if is_decided else None
+    is_whole = cell.prediction.state in ("accepted", "no concept")
+    is_alone = cell.prediction.has_open_part and not cell.part.is_open
+    return DECISION if is_rejected or is_whole or is_alone else None
 
 
 def _also(cell: Cell) -> str | None:
@@ -182,7 +199,7 @@ FIELDS = (
     Field("rejected", "a concept too unsure, or wrong", _rejected, beside=5, infon=4),
     Field("assertion", "empty: the part is present", _assertion, beside=6, infon=5),
     Field("expanded", "its short forms expanded", lambda cell: cell.part.expanded, "decisions"),
-    Field("state", "what people said", _decided(0), "states", beside=7, is_of_mention=True),
+    Field("state", "what people said", _state, "states", beside=7, is_of_mention=True),
     Field("reviewer", "who decided", _decided(1), "decisions", beside=9, is_of_mention=True),
     Field("time", "when last", _decided(2), "decisions", beside=10, is_of_mention=True),
     Field("decisions", "all, as JSON", _decided(3), "decisions", beside=11, is_of_mention=True),
@@ -205,11 +222,12 @@ def cells_of(document: Document | None, prediction: Prediction) -> Iterator[tupl
     A part without a concept has one row. Before each stands whether it has the decisions: of an
     accepted concept, the first candidate alone.
     """
+    is_of_first = prediction.has_open_part or prediction.state == "accepted"
     for part in prediction.parts:
         if part.best is None:
             yield True, Cell(document, prediction, part)
         for rank, candidate in enumerate(part.returned, 1):
-            has_decisions = rank == 1 or prediction.state != "accepted"
+            has_decisions = rank == 1 or not is_of_first
             yield has_decisions, Cell(document, prediction, part, candidate, rank)
 
 
@@ -432,14 +450,22 @@ def spans_text(mention: Mention) -> str:
 
 
 def joined_ids(prediction: Prediction) -> str:
-    """Join the ids of the parts with `|`; -1 is a part, or a whole mention, without a concept."""
+    """Join the ids of the parts with `|`; -1 is a part, or a whole mention, without a concept, and
+    ? a part on which nobody decided while people decided on others."""
     return "|".join(ids_of(prediction)) or "-1"
 
 
 def ids_of(prediction: Prediction) -> list[str]:
     """The ids of an answer as `split_ids` reads them, one for each part; none without a concept."""
-    best = [part.best for part in prediction.parts]
-    return [escaped(b.concept_id) if b else "-1" for b in best] if any(best) else []
+    if not any(part.best or part.is_open for part in prediction.parts):
+        return []
+    ids = []
+    for part in prediction.parts:
+        if part.is_open:
+            ids.append(OPEN)
+        else:
+            ids.append(escaped(part.best.concept_id) if part.best else "-1")
+    return ids
 
 
 def paired(

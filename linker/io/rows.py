@@ -604,9 +604,8 @@ class ColumnNeeded(LinkerError):
             f"{column['name']!r}{''.join(f' ({cell})' for cell in column['samples'][:1])}"
             for column in self.columns[:20]
         )
-        super().__init__(
-            f"{name}: is a table; name the column that holds the mentions; there are {there}"
-        )
+        self.problem = f"is a table; name the column that holds the mentions; there are {there}"
+        super().__init__(f"{name}: {self.problem}")
 
     def to_dict(self) -> dict[str, Any]:
         """What is to be chosen from, as an object that `json` can write."""

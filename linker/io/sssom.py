@@ -229,8 +229,9 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
     say that "no gout" is gout.
 
     What people decided is written as `write_curated` does it, in place of the model's answer where
-    they accepted a concept or none. A part that is open has the mappings of its rejected concepts
-    alone, since nobody found that it has none.
+    they accepted a concept or none; so of a part, where they left others open. A part that is open
+    and has no answer has the mappings of its rejected concepts alone, since nobody found that it
+    has none.
 
     For the arguments see `linker.io.outputs.Writer`.
     """
@@ -250,7 +251,8 @@ def write_curated(
     """Write a mapping for each concept that people accepted or rejected.
 
     A rejected concept has the predicate modifier `Not`; a mention, or a part of one, that has no
-    concept is mapped to `sssom:NoTermFound`. The predicate is what the person said; the whole is
+    concept is mapped to `sssom:NoTermFound`, and a part that is open has no mapping. The predicate
+    is what the person said; the whole is
     `skos:relatedMatch` to the concept of a part of it where that was just right. Whether a person
     called the concepts related says the comment, for one of them by "part 1 of 1".
 
@@ -261,7 +263,7 @@ def write_curated(
         vocabulary: the dictionary.
     """
     rows = list(rows)
-    ids = (identifier for row in rows for identifier in part_ids(row.concept_id))
+    ids = filter(None, (identifier for row in rows for identifier in part_ids(row.concept_id)))
     prefixes = tuple(dict.fromkeys(map(namespace, ids)))
     file.write(_metadata(ObjectSource(vocabulary.name if vocabulary else "", "", prefixes)))
     mappings = (cells for row in rows for cells in _curated_rows(row, prefixes, name))
@@ -289,6 +291,8 @@ def _curated_rows(
     # a value of a column of lists: bars and backslashes have a backslash before them
     author = re.sub(r"([\\|])", r"\\\1", row.reviewer.translate(BREAKS))
     for number, identifier in enumerate(ids, 1):
+        if identifier is None:
+            continue
         bulk = _BULK * row.bulk  # by whom it does not say
         comment = (_place(number, len(ids), row.predicate), bulk, where, scope)
         yield {
@@ -333,12 +337,15 @@ def _rows(
     for decision in (d for d in prediction.decisions if not d.bulk):
         where = _where(document, prediction, decision)
         rows = _curated_rows(decision, prefixes, lambda i: names.get(i, ""), where)
-        for row, identifier in zip(rows, part_ids(decision.concept_id), strict=True):
+        decided = [part for part in part_ids(decision.concept_id) if part is not None]
+        for row, identifier in zip(rows, decided, strict=True):
             if not (decision.accepted and identifier in denied):
                 yield row
     if prediction.state in ("accepted", "no concept"):
         return
     for number, part in enumerate(prediction.parts, 1):
+        if prediction.has_open_part and not part.is_open:
+            continue
         if _is_denied(part) or (prediction.state == "open" and part.best is None):
             continue
         chosen, place = part.best, _place(number, len(prediction.parts))

@@ -62,6 +62,13 @@ class Strings(Sequence[str]):
         starts = range(0, len(self), _TEXTS)
         return itertools.chain.from_iterable(self[i : i + _TEXTS] for i in starts)
 
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many characters each string has, (strings,)."""
+        is_first_byte = self.data & 0xC0 != 0x80
+        characters = np.concatenate([[0], np.cumsum(is_first_byte, dtype=np.int64)])
+        return np.diff(characters[self.offsets])
+
     def take(self, rows: NDArray[np.int64]) -> Strings:
         """The column of some of the strings; they are copied and not decoded."""
         data = self.data.data  # slices of it are no copies

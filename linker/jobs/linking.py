@@ -20,6 +20,7 @@ from linker.io.files import pyarrow_for
 from linker.io.formats import FORMATS
 from linker.io.mentions import NoMentions
 from linker.io.outputs import Layout
+from linker.io.rows import ColumnNeeded
 from linker.jobs.parts import JobFile, Work
 from linker.linking.decided import Decided
 from linker.linking.decisions_file import DecisionsFile
@@ -317,7 +318,11 @@ def _link_file(
     kind = settings.input_format
     if kind == "auto":
         kind = readers.detect(file.path)
-        readers.check_list(file.path, kind)
+        try:
+            readers.check_list(file.path, kind)
+        except ColumnNeeded as error:
+            remedy = "link it by itself with --column"
+            raise InputError(file.path, error.problem, remedy=remedy) from None
 
     def items() -> Iterator[Item]:
         with contextlib.suppress(NoMentions):  # one of many files may well have none

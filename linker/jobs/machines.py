@@ -17,7 +17,7 @@ from itertools import islice
 from multiprocessing import connection
 from typing import Any, Literal, TypeVar
 
-from linker.errors import LinkerError, needing
+from linker.errors import InputError, LinkerError, needing
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -77,6 +77,8 @@ def plain_errors() -> Iterator[None]:
     """Raise errors that can be sent to another process."""
     try:
         yield
+    except InputError:
+        raise
     except LinkerError as error:  # of which some need more than a text
         raise LinkerError(str(error)) from None
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from linker.errors import LinkerError, OnError, shown, stop
+from linker.errors import InputError, LinkerError, OnError, of_file, shown, stop
 from linker.io import files, replacing
 from linker.jobs.machines import Machines, plain_errors
 from linker.version import VERSION
@@ -40,10 +40,12 @@ class JobFile:
         """Check that the file that was read is the one that the job began with.
 
         Raises:
-            LinkerError: it has changed.
+            InputError: it has changed, or cannot be read any more.
         """
-        if files.sha256(self.path) != self.sha256:
-            raise LinkerError(f"{self.path}: changed while the job ran; run it again")
+        with files.reading(self.path):
+            checksum = files.sha256(self.path)
+        if checksum != self.sha256:
+            raise InputError(self.path, "changed while the job ran", remedy="run it again")
 
 
 Make = Callable[[], Callable[[JobFile, OnError], int]]
@@ -65,9 +67,10 @@ class Done:
     """What became of a file."""
 
     output: str
-    records: int  # mentions or names
-    skipped: int  # bad records
-    reports: Sequence[str]  # what was wrong with the first ones
+    records: int = 0  # mentions or names
+    skipped: int = 0  # bad records
+    reports: Sequence[InputError] = ()  # what was wrong with the first ones
+    failure: InputError | None = None  # why nothing was written, where bad files are passed over
 
 
 @dataclass(slots=True)
@@ -79,7 +82,9 @@ class Summary:
     done: int = 0  # others have the content of one of these
     records: int = 0  # mentions or names of the parts that were done
     skipped: int = 0  # bad records of them
-    reports: Sequence[str] = field(default=(), repr=False)  # of the part that was done last
+    bad_files: list[InputError] = field(default_factory=list, repr=False)  # nothing is made of them
+    # what is new since the last report: bad records and files
+    reports: Sequence[InputError] = field(default=(), repr=False)
 
     def add(self, result: Done) -> None:
         """Count a part that was done."""
@@ -87,6 +92,11 @@ class Summary:
         self.records += result.records
         self.skipped += result.skipped
         self.reports = result.reports
+
+    def pass_over(self, errors: Sequence[InputError]) -> None:
+        """Count files of which nothing is made."""
+        self.bad_files += errors
+        self.reports = errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +108,7 @@ class Job:
     )
     output: str  # the folder to write to
     work: Work
-    skips: bool = False  # whether bad records are skipped
+    skips: bool = False  # whether bad records are skipped, and files that cannot be used
 
     def run(self, machines: Machines, report: Callable[[Summary], None]) -> Summary:
         """Make the parts that are not there yet, and write the index.
@@ -108,22 +118,31 @@ class Job:
             report: is called with the figures before the first part and after each one.
 
         Raises:
-            LinkerError: a part is bad or has changed; those that were done before are kept.
+            LinkerError: a part is bad or has changed, and is not passed over; those that were done
+                before are kept.
         """
-        parts, output = self._parts(self._paths()), Path(self.output)
+        paths, output = self._paths(), Path(self.output)
+        parts, unreadable = self._parts(paths)
         absent = [part for part in parts if not Path(part.output).exists()]
         todo, done = dict[str, JobFile](), dict[str, Done]()
+        equal: dict[str, list[JobFile]] = {}  # to a part of the same content that is to be done
         for part in absent:
-            todo.setdefault(part.output, part)
-        summary = Summary(len(parts), len(parts) - len(absent))
+            if todo.setdefault(part.output, part) is not part:
+                equal.setdefault(part.output, []).append(part)
+        summary = Summary(len(paths), len(parts) - len(absent))
+        summary.pass_over(unreadable)
         report(summary)
         make = functools.partial(_counting, self.work.make, self.skips)
         with machines.run(make, todo.values()) as results:
             output.mkdir(parents=True, exist_ok=True)
             try:
                 for result in results:
-                    done[result.output] = result
-                    summary.add(result)
+                    if result.failure:
+                        others = equal.get(result.output, [])
+                        summary.pass_over([result.failure, *map(_as_bad, others)])
+                    else:
+                        done[result.output] = result
+                        summary.add(result)
                     report(summary)
             finally:
                 replacing.clean(output, "part-.*")  # what killed processes left
@@ -156,21 +175,33 @@ class Job:
             raise LinkerError(f"{self.output}: has files of the input; name another with -o")
         return paths
 
-    def _parts(self, paths: Sequence[str]) -> list[JobFile]:
-        """What is made of files, whose names are those of their contents."""
+    def _parts(self, paths: Sequence[str]) -> tuple[list[JobFile], list[InputError]]:
+        """What is made of files, whose names are those of their contents.
+
+        Returns:
+            The parts, and the files that cannot be read, where these are passed over.
+        """
         options = json.dumps([VERSION, self.work.options], sort_keys=True)
 
-        def part(path: str) -> JobFile:
+        def part(path: str) -> JobFile | InputError:
             try:
-                checksum = files.sha256(path)
-            except OSError as error:
-                raise LinkerError(f"{path}: cannot be read: {error.strerror}") from None
+                with files.reading(path):
+                    checksum = files.sha256(path)
+            except InputError as error:
+                if not self.skips:
+                    raise
+                return error
             key = hashlib.sha256(f"{checksum} {options}".encode()).hexdigest()[:_DIGITS]
             output = Path(self.output).absolute() / f"part-{key}{self.work.suffix}"
             return JobFile(path, checksum, str(output))
 
         with ThreadPoolExecutor() as pool:
-            return [*pool.map(part, paths)]
+            results = [*pool.map(part, paths)]
+        parts = [result for result in results if isinstance(result, JobFile)]
+        unreadable = [result for result in results if isinstance(result, InputError)]
+        for error in unreadable:
+            error.is_of_file = True
+        return parts, unreadable
 
     def _write_index(self, parts: Sequence[JobFile], done: Mapping[str, Done]) -> None:
         """Write which part was made of which; counts of earlier jobs are taken from their index."""
@@ -194,14 +225,25 @@ class Job:
                 file.write(json.dumps(entry, ensure_ascii=False) + "\n")
 
 
+def _as_bad(part: JobFile) -> InputError:
+    """The error of a file that has the content of a bad one."""
+    error = InputError(part.path, "has the content of another file that was passed over")
+    error.is_of_file = True
+    return error
+
+
 def _counting(make: Make, skips: bool) -> Callable[[JobFile], Done]:
     """The function that `make` makes, with what became of a file and of its bad records."""
     do = make()
 
     def call(file: JobFile) -> Done:
-        reports: list[str] = []
-        with plain_errors():
-            count = do(file, (lambda error: reports.append(str(error))) if skips else stop)
-        return Done(file.output, count, len(reports), reports[:_REPORTED])
+        bad_records: list[InputError] = []
+        bad_files: list[InputError] = []
+        count = 0
+        with plain_errors(), of_file(bad_files.append if skips else stop):
+            count = do(file, bad_records.append if skips else stop)
+        if bad_files:
+            return Done(file.output, failure=bad_files[0])
+        return Done(file.output, count, len(bad_records), bad_records[:_REPORTED])
 
     return call

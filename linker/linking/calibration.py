@@ -14,14 +14,14 @@ texts are names, resemble one, or none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.linking.matches import PLACE, TEXT_COLUMNS, largest
+from linker.linking.matches import PLACE, SHORT_FORM, TEXT_COLUMNS, largest
 
 if TYPE_CHECKING:
     from linker.linking.ranker import Judged, MatchLists, Rows
@@ -127,6 +127,21 @@ class Calibration:
             groups[name] = own
         of_all = self if total >= _ENOUGH_OF_ALL else others
         return replace(of_all, groups=groups)
+
+    def reachable(self, mentions: Mapping[str, int]) -> float | None:
+        """The share of some mentions whose right concept is a candidate, so that a set may name it.
+
+        Args:
+            mentions: how many are of each of `GROUPS`.
+
+        Returns:
+            The share among the mentions that calibrate; None where none of these are of a group.
+        """
+        known = {name: count for name, count in mentions.items() if name in self.groups and count}
+        if not known:
+            return None
+        found = sum(count * self.groups[name].found for name, count in known.items())
+        return found / sum(known.values())
 
     def least(self, group: int, coverage: float) -> float:
         """The probability that an answer in a set of a mention of this group has."""
@@ -239,13 +254,23 @@ def unlikeness(prediction: Prediction) -> int:
     return sum(similarity < least for least in _ALIKE)
 
 
+def group_of(prediction: Prediction) -> str:
+    """The one of `GROUPS` that a mention is of, as `groups` has it."""
+    if any(SHORT_FORM.fullmatch(part.expanded or part.text) for part in prediction.parts):
+        return "short form"
+    return "other" if unlikeness(prediction) else "name"
+
+
 def rest(confidence: NDArray[np.float64]) -> float:
     """The probability of "none of these"."""
     return max(0.0, 1 - float(confidence.sum()))
 
 
 def answers_of(
-    ids: Sequence[str], confidence: NDArray[np.float64], least: float
+    ids: Sequence[str],
+    confidence: NDArray[np.float64],
+    least: float,
+    given: Collection[str | None] = (),
 ) -> tuple[str | None, ...]:
     """The answers of a part that are as probable as `least`, the most probable first; one at least.
 
@@ -253,10 +278,12 @@ def answers_of(
         ids: of its candidates.
         confidence: of these, (candidates,).
         least: see `Calibration.least`.
+        given: answers that are always in the set.
 
     Returns:
         Ids; None stands for "none of these".
     """
     every = [*zip(confidence.tolist(), ids, strict=True), (rest(confidence), None)]
     every.sort(key=lambda of_one: -of_one[0])
-    return tuple(answer for share, answer in every if share >= min(least, every[0][0]))
+    least = min(least, every[0][0])
+    return tuple(answer for share, answer in every if share >= least or answer in given)

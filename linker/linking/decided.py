@@ -13,12 +13,14 @@ from linker.errors import LinkerError, shown
 from linker.ids import counted, namespace
 from linker.io.outputs import DECISION
 from linker.linking.decisions import (
+    Parts,
     Place,
     Ruling,
     concepts_of,
     conflicts,
     followed,
     in_force,
+    parts_of,
     place_of,
     ruled,
 )
@@ -142,7 +144,7 @@ class Decided:
         long_form = expanded(mention, definitions, self._linker.options.text)
         return self.ruling(mention.text, scope, None if long_form == mention.text else long_form)
 
-    def can_answer(self, ids: Sequence[str], linkable: Container[int]) -> bool:
+    def can_answer(self, ids: Parts, linkable: Container[int]) -> bool:
         """Whether there is an accepted answer, and a mention may be answered with it."""
         rows = (row for i in ids if i for row in self._linker.dictionary.rows(i))
         return bool(ids) and all(row in linkable for row in rows)
@@ -159,8 +161,9 @@ class Decided:
         """The prediction, corrected by the decisions on its mention.
 
         An accepted concept comes first, with the confidence 1; a part of which "no concept" was
-        accepted has none, and a rejected concept is no candidate. What was accepted in bulk stays
-        as it is by the model, if this answers so, too.
+        accepted has none, and a rejected concept is no candidate. A part that is left open is as
+        the model answers it. What was accepted in bulk stays as it is by the model, if this
+        answers so, too.
 
         Args:
             prediction: of the linker.
@@ -170,32 +173,40 @@ class Decided:
             threshold: the confidence that a later candidate needs where those before it were
                 rejected; it is never less than `SURE`. None: `SURE`.
         """
+        needed = max(SURE, threshold or 0.0)
         if self.can_answer(ruling.parts, linkable):
-            prediction = self._accepted(prediction, ruling)
+            prediction = self._accepted(prediction, ruling, needed)
         elif ruling.rejected:
-            prediction = _without_rejected(prediction, ruling, max(SURE, threshold or 0.0))
+            prediction = _without_rejected(prediction, ruling, needed)
         elif ruling.is_disputed:
             prediction = replace(prediction, state="disputed", decisions=ruling.by)
         is_model = prediction.state == "model"
         parts = (
             replace(
-                part, candidates=part.candidates[:k], broader=part.broader if is_model else None
+                part,
+                candidates=part.candidates[:k],
+                broader=part.broader if is_model or part.is_open else None,
             )
             for part in prediction.parts
         )
         return replace(prediction, parts=tuple(parts))
 
-    def _accepted(self, prediction: Prediction, ruling: Ruling) -> Prediction:
+    def _accepted(self, prediction: Prediction, ruling: Ruling, needed: float) -> Prediction:
         """The prediction with the accepted concepts."""
         kind, parts = _read_in_parts(prediction, len(ruling.parts))
         has_sets = any(part.answers for part in prediction.parts)
-        ids = _order_as_parts(parts, ruling.parts)
+        ids = ruling.parts
+        if any(None not in parts_of(d) for d in ruling.by if d.accepted):
+            ids = _order_as_parts(parts, ids)  # parts that were decided alone stay in their places
+        answered = []
+        for part, identifier in zip(parts, ids, strict=True):
+            if identifier is None:
+                answered.append(_left_open(part, ruling, needed))
+            else:
+                answered.append(self._with_first(part, identifier, ruling, has_sets))
         return replace(
             prediction,
-            parts=tuple(
-                self._with_first(part, identifier, ruling, has_sets)
-                for part, identifier in zip(parts, ids, strict=True)
-            ),
+            parts=tuple(answered),
             reading=kind,
             rivals=prediction.rivals if parts is prediction.parts else (),
             state=ruling.state,
@@ -250,6 +261,13 @@ def _without_rejected(prediction: Prediction, ruling: Ruling, needed: float) -> 
     )
 
 
+def _left_open(part: Part, ruling: Ruling, needed: float) -> Part:
+    """The part of a mention on whose other parts people decided, as the model answers it."""
+    part = _reduced(part, ruling.rejected, needed)
+    is_nil = part.nil or not part.candidates
+    return replace(part, nil=is_nil, is_open=True)
+
+
 def _reduced(part: Part, ids: frozenset[str], needed: float) -> Part:
     """The part without some candidates; nil where the first one of those left is too unsure."""
     candidates = _candidates_of(part)
@@ -260,10 +278,18 @@ def _reduced(part: Part, ids: frozenset[str], needed: float) -> Part:
         return part
     is_answered = kept[:1] == candidates[:1]  # whether the model's own answer stands
     if is_answered or (kept and (kept[0].confidence or 0.0) >= needed):
-        return replace(part, candidates=kept)
+        return _with_answer_in_set(replace(part, candidates=kept))
     first = candidates[0]
     rejected = replace(first, source=DECISION, confidence=None if first.confidence is None else 0.0)
-    return replace(part, candidates=kept, nil=True, rejected=rejected)
+    return _with_answer_in_set(replace(part, candidates=kept, nil=True, rejected=rejected))
+
+
+def _with_answer_in_set(part: Part) -> Part:
+    """The part whose set, if it has one, holds the answer that is given, or none."""
+    given = part.best.concept_id if part.best else None
+    if not part.answers or given in part.answers:
+        return part
+    return replace(part, answers=(given, *part.answers) if given else (*part.answers, None))
 
 
 def _read_in_parts(prediction: Prediction, count: int) -> tuple[ReadingKind, tuple[Part, ...]]:
@@ -280,13 +306,14 @@ def _read_in_parts(prediction: Prediction, count: int) -> tuple[ReadingKind, tup
     return ("whole" if count == 1 else "split"), (part,) * count
 
 
-def _order_as_parts(parts: Sequence[Part], ids: Sequence[str]) -> Sequence[str]:
+def _order_as_parts(parts: Sequence[Part], ids: Parts) -> Parts:
     """The ids in the order of the parts whose candidates they are; as they are, where none fits."""
-    if not 1 < len(ids) <= _MOST_ORDERED:
+    if not 1 < len(ids) <= _MOST_ORDERED or None in ids:
         return ids
     scores = [{c.concept_id: c.score for c in part.candidates} for part in parts]
 
-    def score(order: Sequence[str]) -> float:
-        return sum(of.get(identifier, 0.0) for of, identifier in zip(scores, order, strict=True))
+    def score(order: Parts) -> float:
+        pairs = zip(scores, order, strict=True)
+        return sum(of.get(identifier or "", 0.0) for of, identifier in pairs)
 
     return max(itertools.permutations(ids), key=score)  # the first, which is `ids`, of equal ones

@@ -4,8 +4,9 @@ count, what they say of a mention, and what becomes of their ids in another rele
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -17,17 +18,21 @@ from linker.text.normalize import normalize, person
 
 Place = tuple[str, str]
 """A form of mentions, and the scope in which decisions on it hold."""
+Parts = tuple[str | None, ...]
+"""Of each part of a mention its id, empty where it has no concept, and None where it is open."""
+NO_PARTS: Parts = ("",)
+"""The mention as a whole has no concept."""
 Fate = Literal["current", "merged", "ambiguous", "obsolete", "unknown"]
 """What became of the ids of a decision in a release of the dictionary; see `fate`."""
 
 
-def parts_of(decision: Decision) -> tuple[str, ...]:
-    """The id of each part of the mention, empty for a part without a concept."""
+def parts_of(decision: Decision) -> Parts:
+    """What the decision says of each part of the mention, see `Parts`."""
     return _parts(decision.concept_id)
 
 
 @functools.lru_cache(1 << 15)  # each decision is asked ten times
-def _parts(ids: str) -> tuple[str, ...]:
+def _parts(ids: str) -> Parts:
     return tuple(part_ids(ids))
 
 
@@ -36,9 +41,54 @@ def concepts_of(decision: Decision) -> tuple[str, ...]:
     return tuple(filter(None, parts_of(decision)))
 
 
-def has_all_parts(decision: Decision) -> bool:
-    """Whether all parts have a concept, or none has one."""
-    return len(parts_of(decision)) in (1, len(concepts_of(decision)))
+def decided_places(decision: Decision) -> frozenset[int]:
+    """The places of the parts on which something was decided, from 0."""
+    parts = enumerate(parts_of(decision))
+    return frozenset(place for place, part in parts if part is not None)
+
+
+def opened(decision: Decision, places: Container[int]) -> Decision | None:
+    """What is left of a decision where it holds no more for some parts; None: nothing is.
+
+    Of what was accepted in bulk nothing is, since nobody looked at the other parts.
+    """
+    parts = parts_of(decision)
+    left = tuple(None if place in places else part for place, part in enumerate(parts))
+    if left == parts:
+        return decision
+    if decision.bulk or all(part is None for part in left):
+        return None
+    return replace(decision, concept_id=ids_text(left))
+
+
+def ids_text(parts: Parts) -> str:
+    """The parts as the text of a decision; see `linker.ids.join_ids`."""
+    ids: list[list[str] | None] = []
+    for part in parts:
+        if part is None:
+            ids.append(None)
+        else:
+            ids.append([part] if part else [])
+    return join_ids(ids)
+
+
+def merged(decisions: Sequence[Decision]) -> Parts:
+    """What accepted decisions that agree say together; () where there are none."""
+    parts: Parts = ()
+    for decision in decisions:
+        further = parts_of(decision)
+        if None not in further:
+            return further
+        parts = filled(parts or further, further)
+    return parts
+
+
+def filled(parts: Parts, further: Parts) -> Parts:
+    """Parts, of which open ones are as others have them, if these are as many."""
+    if len(parts) != len(further):
+        return parts
+    pairs = zip(parts, further, strict=True)
+    return tuple(other if part is None else part for part, other in pairs)
 
 
 def number_of(decision: Decision) -> int:
@@ -92,7 +142,9 @@ def in_force(
     """The decisions that no later one of the same reviewer replaces.
 
     For the same mention and scope, an accepted concept replaces the one accepted before and its own
-    rejection; a rejection replaces only what was said of its concept before.
+    rejection; a rejection replaces only what was said of its concept before. Where both decisions
+    divide the mention into as many parts, only what was said of the same parts is replaced, and
+    the earlier one is given with the others alone.
 
     Args:
         decisions: those that were not withdrawn, in order of entry, which counts instead of their
@@ -108,10 +160,11 @@ def in_force(
         lost = set[int]()
         if dictionary is not None:
             now = [followed(decision, dictionary) for decision in of_place]
-            pairs = list(zip(now, of_place, strict=True))
-            lost = {id(decision) for new, decision in pairs if new is None}
+            lost = {number for number, decision in enumerate(now) if decision is None}
+            pairs = zip(now, of_place, strict=True)
             of_place = [new or decision for new, decision in pairs]
-        if kept := [decision for decision in _latest(of_place) if id(decision) not in lost]:
+        latest = _latest(of_place)
+        if kept := [decision for number, decision in latest.items() if number not in lost]:
             places[place] = kept
     return places
 
@@ -124,37 +177,48 @@ def voice(decision: Decision) -> tuple[str, bool]:
     return person(decision.reviewer), bool(decision.settles)
 
 
-def _latest(decisions: Iterable[Decision]) -> list[Decision]:
-    """Those that are in force of the decisions at a place."""
-    kept: dict[tuple[str, bool, str], Decision] = {}  # the accepted one has the id ""
-    for decision in decisions:
-        name, settles = voice(decision)
-        ids = concepts_of(decision)
-        for of_settling in {settles, True}:
-            accepted = name, of_settling, ""
-            earlier = concepts_of(kept[accepted]) if accepted in kept else ()
-            if decision.accepted or not set(ids).isdisjoint(earlier):
-                kept.pop(accepted, None)
-            for identifier in ids:
-                kept.pop((name, of_settling, identifier), None)
-        keys = [""] if decision.accepted else ids
-        kept.update({(name, settles, identifier): decision for identifier in keys})
-    return [*kept.values()]
+def _latest(decisions: Iterable[Decision]) -> dict[int, Decision]:
+    """Those that are in force of the decisions at a place, by their numbers there, in order."""
+    kept: dict[int, Decision] = {}
+    for number, decision in enumerate(decisions):
+        if not decided_places(decision):  # as "?", which says nothing
+            continue
+        for earlier in [*kept]:
+            left = _left_of(kept[earlier], decision)
+            if left is None:
+                del kept[earlier]
+            else:
+                kept[earlier] = left
+        kept[number] = decision
+    return kept
+
+
+def _left_of(earlier: Decision, later: Decision) -> Decision | None:
+    """What holds of a decision beside a later one; None: nothing does."""
+    (name, settles), (later_name, later_settles) = voice(earlier), voice(later)
+    if name != later_name or (later_settles and not settles):
+        return earlier
+    if not earlier.accepted:
+        is_same = not set(concepts_of(later)).isdisjoint(concepts_of(earlier))
+        return None if is_same else earlier
+    parts = parts_of(earlier)
+    if not later.accepted:
+        rejected = concepts_of(later)
+        return opened(earlier, {place for place, part in enumerate(parts) if part in rejected})
+    if len(parts) != len(parts_of(later)):
+        return None
+    return opened(earlier, decided_places(later))
 
 
 def standing(decisions: Sequence[Decision]) -> Sequence[Decision]:
     """Those that count of the decisions in force at a place.
 
-    Beside one that settles a dispute, what its reviewer and those that it names said before does
-    not. What was accepted in bulk does not where somebody who looked accepts something, be it that
-    there is no concept, or rejects what it accepts.
+    Beside one that settles a dispute, what its reviewer and those that it names said before of the
+    same parts does not. What was accepted in bulk does not where somebody who looked accepts
+    something, be it that there is no concept, or rejects what it accepts.
     """
     if any(d.settles for d in decisions):
-        kept, settled = list[Decision](), set[str]()
-        for d in reversed(decisions):
-            kept += [d] if person(d.reviewer) not in settled else []
-            settled |= {person(name) for name in (*d.settles, *[d.reviewer] * bool(d.settles))}
-        decisions = kept[::-1]
+        decisions = _settled(decisions)
     seen = [d for d in decisions if not d.bulk]
     if len(seen) == len(decisions):
         return decisions
@@ -164,18 +228,85 @@ def standing(decisions: Sequence[Decision]) -> Sequence[Decision]:
     return [d for d in decisions if not d.bulk or rejected.isdisjoint(concepts_of(d))]
 
 
+def _settled(decisions: Sequence[Decision]) -> list[Decision]:
+    """The decisions in force at a place without what others of them settle."""
+    kept = list[Decision]()
+    for number, decision in enumerate(decisions):
+        left: Decision | None = decision
+        for later in decisions[number + 1 :]:
+            names = {person(name) for name in (*later.settles, later.reviewer)}
+            if left and later.settles and person(decision.reviewer) in names:
+                left = _beside(left, later, decisions)
+        if left:
+            kept.append(left)
+    return kept
+
+
+def _beside(earlier: Decision, later: Decision, decisions: Sequence[Decision]) -> Decision | None:
+    """What counts of a decision beside a later one that settles it, among those at their place."""
+    places = decided_places(later)
+    if not later.accepted:  # it settles the parts whose concept it rejects
+        (rejected,) = concepts_of(later)
+        several = [d for d in decisions if d.accepted and len(parts_of(d)) > 1]
+        of_parts = [enumerate(parts_of(d)) for d in several]
+        pairs = itertools.chain.from_iterable(of_parts)
+        places = frozenset(place for place, part in pairs if part == rejected)
+        is_whole = not places
+    else:
+        is_whole = len(places) == len(parts_of(later))
+    if is_whole:
+        return None
+    if not earlier.accepted:
+        is_same = not set(concepts_of(later)).isdisjoint(concepts_of(earlier))
+        return None if is_same else earlier
+    if later.accepted and len(parts_of(earlier)) != len(parts_of(later)):
+        return None
+    return opened(earlier, places)
+
+
 def disagree(decisions: Sequence[Decision]) -> bool:
     """Whether those that count of the decisions in force at a place contradict each other.
 
-    They do where different concepts are accepted, in whatever order their parts are, or where one
-    that is accepted is also rejected.
+    They do where different concepts are accepted for the same part, or in all, in whatever order
+    their parts are; or where one that is accepted is also rejected.
     """
     if len(decisions) < 2:
         return False
     decisions = standing(decisions)
-    accepted = {tuple(sorted(parts_of(d))) for d in decisions if d.accepted}
+    accepted = [parts_of(d) for d in decisions if d.accepted]
     rejected = {i for d in decisions if not d.accepted for i in concepts_of(d)}
-    return len(accepted) > 1 or any(not rejected.isdisjoint(parts) for parts in accepted)
+    return not _agree(accepted) or any(not rejected.isdisjoint(parts) for parts in accepted)
+
+
+def _agree(accepted: Sequence[Parts]) -> bool:
+    """Whether what was accepted for a mention fits together."""
+    together: Parts = ()  # of the decisions that leave a part open
+    for parts in accepted:
+        if None not in parts:
+            continue
+        if together and not _fit(together, parts):
+            return False
+        together = filled(together or parts, parts)
+    is_open = None in together
+    whole = [parts for parts in (*accepted, together) if parts and None not in parts]
+    if len({_sorted(parts) for parts in whole}) > 1:
+        return False
+    return not is_open or not whole or any(_fit(together, parts) for parts in whole)
+
+
+def _sorted(parts: Parts) -> tuple[str, ...]:
+    """The ids of parts in an order that is the same for all; none where no part has a concept."""
+    ids = [part or "" for part in parts]
+    return tuple(sorted(ids)) if any(ids) else ()
+
+
+def _fit(one: Parts, other: Parts) -> bool:
+    """Whether two decisions accept the same for each part on which both decide."""
+    if NO_PARTS in (one, other):
+        return not any((*one, *other))
+    if len(one) != len(other):
+        return False
+    return all(a == b for a, b in zip(one, other, strict=True) if None not in (a, b))
 
 
 def conflicts(places: dict[Place, list[Decision]]) -> list[list[Decision]]:
@@ -190,7 +321,7 @@ def conflicts(places: dict[Place, list[Decision]]) -> list[list[Decision]]:
 class Ruling:
     """What decisions say of a mention in a document."""
 
-    parts: tuple[str, ...] = ()  # the id of each part, empty for no concept; (): the model answers
+    parts: Parts = ()  # what each part is; (): the model answers
     rejected: frozenset[str] = frozenset()  # ids
     by: tuple[Decision, ...] = field(default=(), compare=False)  # those that say so
     is_disputed: bool = False  # whether reviewers disagree, so that the model answers
@@ -205,6 +336,8 @@ class Ruling:
         """The state of a mention that is answered by its parts."""
         if self.is_in_bulk:
             return "rejected" if self.rejected else "model"
+        if None in self.parts:
+            return "open"
         return "accepted" if any(self.parts) else "no concept"
 
 
@@ -216,7 +349,7 @@ def ruled(places: Iterable[Sequence[Decision]]) -> Ruling:
             `Decided.ruling`.
     """
     rejected: set[str] = set()
-    accepted: tuple[Decision, ...] = ()
+    parts: Parts = ()
     by: list[Decision] = []
     for of_place in places:
         decisions = standing(of_place)
@@ -224,16 +357,37 @@ def ruled(places: Iterable[Sequence[Decision]]) -> Ruling:
             if not by:
                 return Ruling(by=tuple(decisions), is_disputed=True)
             continue
-        accepting = tuple(d for d in decisions if d.accepted)
-        if not accepted and accepting and rejected.isdisjoint(parts_of(accepting[0])):
-            accepted = accepting  # those of one place agree
-            by += accepting
-        taken = set(parts_of(accepted[0])) if accepted else set()
+        accepting = [d for d in decisions if d.accepted]  # those of one place agree
+        before = parts
+        parts = _completed(before, accepting, rejected)
+        decided_before = {n for n, part in enumerate(before) if part is not None}
+        still_open = {n for n, part in enumerate(parts) if part is None}
+        if len(decided_before | still_open) < len(parts):
+            used = [opened(d, decided_before | still_open) for d in accepting]
+            by += filter(None, used)
+        taken = set(filter(None, parts))
         rejections = [d for d in decisions if not d.accepted and taken.isdisjoint(concepts_of(d))]
         rejected |= {i for d in rejections for i in concepts_of(d)}
         by += rejections
-    parts = parts_of(accepted[0]) if accepted else ()
     return Ruling(parts, frozenset(rejected), tuple(sorted(by, key=number_of)))
+
+
+def _completed(parts: Parts, accepting: Sequence[Decision], rejected: set[str]) -> Parts:
+    """The parts, of which open ones are as they were accepted at a place that is less near.
+
+    Args:
+        parts: as nearer decisions have them; () where these accept nothing.
+        accepting: the decisions at the place that accept something.
+        rejected: the ids that nearer decisions reject.
+    """
+    accepted = merged(accepting)
+    further = tuple(None if part in rejected else part for part in accepted)
+    is_taken_apart = bool(parts) or further != accepted
+    if is_taken_apart and any(d.bulk for d in accepting):  # nobody looked at any part of it alone
+        return parts
+    if all(part is None for part in further):
+        return parts
+    return filled(parts, further) if parts else further
 
 
 # their ids in another release of the dictionary
@@ -266,5 +420,7 @@ def followed(decision: Decision, dictionary: Dictionary) -> Decision | None:
     if now == (ids := concepts_of(decision)):  # as nearly always
         return decision
     names = dict(zip(ids, now, strict=True))
-    parts = [[names[i] for i in part] for part in split_ids(decision.concept_id)]
+    parts: list[list[str] | None] = []
+    for part in split_ids(decision.concept_id):
+        parts.append(None if part is None else [names[identifier] for identifier in part])
     return replace(decision, concept_id=join_ids(parts))

@@ -8,6 +8,7 @@ it and when. The order of entry, which the ids give, says what is later; clocks 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -21,7 +22,14 @@ from typing import Any, Literal, TypeVar
 from linker.errors import LinkerError, shorten, shown
 from linker.io.files import Pathlike, parse_json
 from linker.io.outputs import settles_of
-from linker.linking.decisions import form_everywhere, form_of, in_force, place_of, standing
+from linker.linking.decisions import (
+    form_everywhere,
+    form_of,
+    in_force,
+    number_of,
+    place_of,
+    standing,
+)
 from linker.records import Decision
 from linker.text.normalize import person
 
@@ -159,14 +167,15 @@ class DecisionsFile:
 
     def list(self, mention: str | None = None) -> list[Decision]:
         """The decisions in force, or those on a mention, in order of entry; see `in_force`."""
-        past = self.history(mention)
-        return [each.decision for each in past if each.state in ("in force", "overruled")]
+        with self.reading() as connection:
+            rows = self._on(connection, _forms_of(mention))
+        places = in_force(decision for decision, withdrawn, _ in rows if not withdrawn)
+        return sorted(itertools.chain.from_iterable(places.values()), key=number_of)
 
     def history(self, mention: str | None = None) -> Sequence[Past]:
         """All decisions, or those on a mention, in order of entry, and what became of each."""
-        forms = None if mention is None else {form_of(mention), form_everywhere(mention)}
         with self.reading() as connection:
-            return self.history_in(connection, forms)
+            return self.history_in(connection, _forms_of(mention))
 
     def history_in(
         self, connection: sqlite3.Connection, forms: Iterable[str] | None
@@ -177,11 +186,7 @@ class DecisionsFile:
             connection: of `reading` or `transaction`.
             forms: on which mentions, see `place_of`; None: on all.
         """
-        if forms is None:
-            rows = self._read(connection, "", [])
-        else:
-            wanted = " WHERE form IN (SELECT value FROM json_each(?))"
-            rows = self._read(connection, wanted, [json.dumps(list(forms))])
+        rows = self._on(connection, forms)
         states: dict[int | None, Any] = {}
         for of_place in in_force(d for d, withdrawn, _ in rows if not withdrawn).values():
             states |= {decision.id: "overruled" for decision in of_place}
@@ -190,6 +195,15 @@ class DecisionsFile:
             Past(d, states.get(d.id, "withdrawn" if withdrawn else "replaced"), withdrawn, by)
             for d, withdrawn, by in rows
         ]
+
+    def _on(
+        self, connection: sqlite3.Connection, forms: Iterable[str] | None
+    ) -> Sequence[tuple[Decision, str, str]]:
+        """The decisions on mentions of some forms, or all; see `_read`."""
+        if forms is None:
+            return self._read(connection, "", [])
+        wanted = " WHERE form IN (SELECT value FROM json_each(?))"
+        return self._read(connection, wanted, [json.dumps(list(forms))])
 
     def since(self, seen: Seen) -> tuple[Seen, Collection[str], Sequence[Decision]]:
         """What came after something was seen, also by other processes; after (0, 0): all.
@@ -282,6 +296,11 @@ class DecisionsFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _forms_of(mention: str | None) -> set[str] | None:
+    """The forms by which decisions on a mention are found; None: all."""
+    return None if mention is None else {form_of(mention), form_everywhere(mention)}
 
 
 def _with_functions(connection: sqlite3.Connection) -> sqlite3.Connection:

@@ -315,11 +315,10 @@ class Engine:
                     Candidate(identifier, name, matched, score, sparse, dense, lender, sure)
                 )
             said = stronger(part.assertion, answer.assertion)
-            answers = self._answers(answer, ranking, lookup, limit)
-            of_part = Part(
-                part.text, part.expanded, spans, tuple(candidates), assertion=said, answers=answers
-            )
+            of_part = Part(part.text, part.expanded, spans, tuple(candidates), assertion=said)
             of_part = _answered(answer.request, of_part, is_none)
+            answers = self._answers(answer, ranking, lookup, limit, of_part)
+            of_part = replace(of_part, answers=answers)
             if not why and said != "absent" and lookup in ranking.broader:
                 concept, share = ranking.broader[lookup]
                 name = self.dictionary.preferred_name(concept)
@@ -329,16 +328,33 @@ class Engine:
         return tuple(parts)
 
     def _answers(
-        self, answer: Answer, ranking: Ranking, lookup: int, limit: float
+        self, answer: Answer, ranking: Ranking, lookup: int, limit: float, part: Part
     ) -> tuple[str | None, ...]:
-        """The answers for a text, one of which is right as often as is asked for; or ()."""
+        """The answers for a text, one of which is right as often as is asked for; or ().
+
+        The answer that is given is one of them. Where none is, "none" is one, unless a threshold
+        that was asked for withholds the answer.
+
+        Args:
+            answer: the mention.
+            ranking: of the batch.
+            lookup: the number of the text.
+            limit: the most that a confidence can be.
+            part: of this text, with the answer that is given.
+        """
         coverage = answer.request.coverage
         if coverage is None or self.ranker is None:
             return ()
         least = self.ranker.calibration.least(int(ranking.groups[answer.place]), coverage)
         rows = ranking.rows(lookup)
         ids = [self.dictionary.ids[row] for row in ranking.batch.found.concepts[rows].tolist()]
-        answers = answers_of(ids, np.minimum(ranking.confidence[rows], limit), least)
+        is_asked = answer.request.threshold is not None or answer.request.min_score is not None
+        given = set[str | None]()
+        if part.best:
+            given.add(part.best.concept_id)
+        elif not is_asked:
+            given.add(None)
+        answers = answers_of(ids, np.minimum(ranking.confidence[rows], limit), least, given)
         is_open = limit < 1 and None not in answers  # nothing explains the short form
         return (*answers, None) if is_open else answers
 

@@ -27,8 +27,9 @@ from linker.linking.matches import COLUMNS
 from linker.linking.ranking import Ranking
 from linker.linking.requests import Answer
 from linker.records import SELECTION, Document, Mention, Prediction, Selection
-from linker.search.concepts import Candidates
+from linker.search.concepts import Candidates, word_pairs
 from linker.search.hybrid import HybridGenerator
+from linker.search.index import lowest_equal
 from linker.text.readings import PartWording
 from linker.text.spelling import normal_form
 
@@ -51,9 +52,11 @@ _DOUBTS: dict[Doubt, str] = {
     "listed short form": "is a short form that a list explains, not its text",
 }
 _RULES = {
+    "words": "the words of its name, which stand in the order of the mention",
     "annotations": "how often its name was annotated with it",
     "lent": "its name, which no other vocabulary lent",
     "kind": "the kind of its name",
+    "spelling": "its name, which is shorter or comes first by its letters",
     "id": "its id, which comes first in order",
 }
 
@@ -173,7 +176,7 @@ def explain(engine: Engine, answer: Answer, ranking: Ranking, concept: str | Non
 
 def _by_decision(prediction: Prediction) -> Record:
     """What people made of an answer."""
-    best = [part.best for part in prediction.parts]
+    best = [None if part.is_open else part.best for part in prediction.parts]
     return Record(
         state=prediction.state,
         answer=[b and Record(concept_id=b.concept_id, name=b.name) for b in best],
@@ -308,10 +311,16 @@ class _Text:
         seen = self.confidences
         if place < len(seen) and seen[0] != seen[place]:
             return "probability"
-        if ranked.scores[0] != ranked.scores[place]:
+        if ranked.scores[place] < lowest_equal(ranked.scores[:1])[0]:
             return "score"
-        first, other = (int(ranked.entries[at]) for at in (0, place))
-        return self.engine.dictionary.tie_rule(first, other)
+        texts = self.engine.generator.table.texts
+        first, other = texts[int(ranked.names[0])], texts[int(ranked.names[place])]
+        asked = word_pairs(self.part.form)
+        if len(asked & word_pairs(first)) != len(asked & word_pairs(other)):
+            return "words"
+        entries = int(ranked.entries[0]), int(ranked.entries[place])
+        rule = self.engine.dictionary.tie_rule(*entries)
+        return rule or ("spelling" if first != other else "id")
 
     def _behind(self, place: int) -> list[Record]:
         """The columns that put the first candidate before another one, the largest first.

@@ -26,7 +26,7 @@ Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 _STEPS = 4  # up the hierarchy
-_SHORT_FORM = re.compile(r"[A-Z0-9-]{1,8}s?")
+SHORT_FORM = re.compile(r"[A-Z0-9-]{1,8}s?")
 _COORDINATED = re.compile(r"\b(?:and|or)\b|[/&]", re.IGNORECASE)
 _EQUAL = 1e-5  # of a cosine of characters
 _KINDS = {name: place for place, name in enumerate(NAME_KINDS)}
@@ -235,8 +235,7 @@ class Matches:
         column["length"][:] = length
         column["longer"][:] = of_name - length
         looks = [
-            (bool(_SHORT_FORM.fullmatch(text)), bool(_COORDINATED.search(text)))
-            for _, text in texts
+            (bool(SHORT_FORM.fullmatch(text)), bool(_COORDINATED.search(text))) for _, text in texts
         ]
         short, coordinated = np.array(looks, np.float32).reshape(-1, 2).T
         heads = [self._words.head_facts(form, text) for form, text in texts]

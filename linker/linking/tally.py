@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from linker.io.outputs import ASSERTED, OUTCOMES, Outcome
-from linker.linking.calibration import Calibration, unlikeness
+from linker.linking.calibration import Calibration, group_of, unlikeness
 from linker.records import Prediction
 
 _DRIFT = 0.035
@@ -60,20 +60,25 @@ class Tally:
         outcomes: how many mentions have each outcome.
         distinct: the checksums of their texts, which are right or wrong together, each with its
             `unlikeness`, the largest where mentions of a text differ.
+        groups: how many mentions with a set are of each group that calibrates.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     distinct: dict[int, int] = field(default_factory=dict)
+    groups: Counter[str] = field(default_factory=Counter)
 
-    def see(self, prediction: Prediction) -> None:
-        """Note the text of a mention."""
+    def see(self, prediction: Prediction, times: int = 1) -> None:
+        """Note the text of a mention, which occurs so many times."""
         text = prediction.mention.text.encode("utf-8", "surrogatepass")
         checksum = zlib.crc32(text)  # takes little memory, and is the same in all processes
         self._note(checksum, unlikeness(prediction))
+        if prediction.state == "model" and any(part.answers for part in prediction.parts):
+            self.groups[group_of(prediction)] += times
 
     def add(self, other: Tally) -> None:
         """Add those of other mentions."""
         self.outcomes.update(other.outcomes)
+        self.groups.update(other.groups)
         for checksum, unlike in other.distinct.items():
             self._note(checksum, unlike)
 
@@ -152,4 +157,10 @@ class Tally:
             mean = sum(size * n for size, n in sizes.items()) / with_sets
             one = sizes[1] / with_sets
             lines.append(f"sets for {coverage}: {mean:.2f} answers on average, {one:.0%} have one")
+            reachable = calibration.reachable(self.groups)
+            if reachable is not None and reachable < coverage:
+                lines.append(
+                    f"the search finds the concept of some {reachable:.0%} of such mentions: no "
+                    f"more sets can name it, and {coverage:g} is reached by those that hold none"
+                )
         return lines

@@ -112,7 +112,8 @@ class IvfIndex(VectorIndex):
         rows = rows[query, place]
         if rows.max(initial=0) >= len(self):
             raise LinkerError("the index names rows that are not there; make the index again")
-        return Hits.best(len(queries), k, query, rows, self.products(queries, query, rows))
+        products = self.products(queries, query, rows)
+        return Hits.best_with_ties(len(queries), k, query, rows, products)[0]
 
     def _parameters(self, among: NDArray[np.int64] | None) -> Any:
         """The lists to read, the more the fewer names may be found, and which names those are."""
@@ -335,11 +336,11 @@ def _measure(index: IvfIndex, queries: Floats, wanted: float) -> None:
 
     The number is doubled until the aim is reached, and then looked for between the last two.
     """
-    exact = VectorIndex(index.vectors).search(queries, K)
+    exact = VectorIndex(index.vectors).search(queries, K).first(K)
 
     def measured(probes: int) -> IndexRecord:
         index.record = dataclasses.replace(index.record, probes=probes)
-        share = recall(index.search(queries, K), exact)
+        share = recall(index.search(queries, K).first(K), exact)
         return dataclasses.replace(index.record, recall=round(share, 4))
 
     low, best = 0, measured(1)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,13 +19,16 @@ from numpy.typing import NDArray
 
 from linker.dictionary import NameTable
 from linker.dictionary.columns import ranges as ranges
-from linker.dictionary.dictionary import LENT_RANK
 from linker.errors import LinkerError, check_wanted
-from linker.search.index import Floats, Hits, Integers, is_finite, is_first
+from linker.search.index import Floats, Hits, Integers, is_finite, is_first, lowest_equal, most
 
 _OVERFETCH = 5  # names fetched for each concept to rank
 _GROWTH = 4  # times as many hits in the next round, where a list may change
 _CELLS = 500_000  # hits in memory at once, 4 MB
+_WORDS = 12  # of a text, whose order is looked at
+_REMEMBERED = 100_000  # names whose pairs of words are kept
+
+Rows = NDArray[np.int64]
 
 Unit = Literal["names", "concepts"]
 """The unit of a ranking: distinct names, or concepts, each scored by its best name."""
@@ -117,59 +121,139 @@ def at(record: Any, columns: Iterable[str], rows: Any) -> dict[str, Any]:
     return {name: None if column is None else column[rows] for name, column in values.items()}
 
 
-def by_concept(
-    hits: Hits, k: int, table: NameTable, id_rank: Integers, entry_rank: Integers
-) -> Candidates:
+@dataclass(frozen=True)
+class NameOrder:
+    """The names of a dictionary, and which of those that tie comes first.
+
+    Names whose words stand in the order of the query's come first; then those that were annotated
+    more often, own ones before lent ones and those of the better kind (`Dictionary.entry_rank`);
+    then shorter ones, then by code points, then by the id of the concept.
+
+    Args:
+        table: the normalised names.
+        id_rank: (concepts,) the place of each concept in the order of ids.
+        entry_rank: (names of the dictionary,) how names rank where scores are equal.
+    """
+
+    table: NameTable
+    id_rank: Integers
+    entry_rank: Integers
+
+    @cached_property
+    def _spelling(self) -> Callable[[int], tuple[str, frozenset[tuple[str, str]]]]:
+        """The text of a name, given its row, and its pairs of words; they are kept."""
+        texts = self.table.texts
+
+        @lru_cache(_REMEMBERED)
+        def spelling(row: int) -> tuple[str, frozenset[tuple[str, str]]]:
+            text = texts[row]
+            return text, word_pairs(text)
+
+        return spelling
+
+    def places(
+        self,
+        queries: Sequence[str],
+        query: Rows,
+        rows: Integers,
+        entries: Integers,
+        concepts: Integers,
+    ) -> Rows:
+        """The place of each of some names among all of them, (names,); 0 for the first.
+
+        Args:
+            queries: in normal form.
+            query: the number of the query that each name was found for.
+            rows: of the names in the table.
+            entries: of the names in the dictionary.
+            concepts: of the names.
+        """
+        pairs = {number: word_pairs(queries[number]) for number in np.unique(query).tolist()}
+        spellings = list(map(self._spelling, rows.tolist()))
+        alike = [
+            len(pairs[number] & of_name)
+            for number, (_, of_name) in zip(query.tolist(), spellings, strict=True)
+        ]
+        distinct, number = np.unique(rows, return_inverse=True)
+        texts = [self._spelling(row)[0] for row in distinct.tolist()]
+        by_text = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
+        text_rank = inverse(np.array(by_text, np.int64))[number]
+        disorder = -np.array(alike, np.int64)
+        by_id, by_kind = self.id_rank[concepts], self.entry_rank[entries]
+        return inverse(np.lexsort((by_id, text_rank, by_kind, disorder)))
+
+
+def by_concept(hits: Hits, k: int, queries: Sequence[str], names: NameOrder) -> Candidates:
     """The k best concepts of each query, given the names that were found for it.
 
     Args:
         hits: the names, each with its score.
         k: concepts of each query.
-        table: of the names.
-        id_rank: (concepts,) the place of each concept in the order of ids.
-        entry_rank: (names of the dictionary,) how names rank where scores are equal.
+        queries: in normal form.
+        names: the names of the dictionary, and their order where scores are equal.
     """
+    table = names.table
     hit, pick = concepts_of(table, hits.rows)
     concepts, entries = table.concepts[pick], table.entries[pick]
-    scores, query, ranks = hits.scores[hit], hits.queries[hit], entry_rank[entries]
-    order = np.lexsort((entries, ranks, -scores, concepts, query))
+    scores, query = hits.scores[hit], hits.queries[hit]
+    order = np.lexsort((-scores, concepts, query))
     is_best = np.ones(len(order), bool)
     is_best[1:] = (np.diff(query[order]) != 0) | (np.diff(concepts[order]) != 0)
     first = np.flatnonzero(is_best)
     counts = np.diff(np.append(first, len(order)))
-    best, second = order[first], scores[order[first + (counts > 1)]]
-    place = np.lexsort((id_rank[concepts[best]], ranks[best], -scores[best], query[best]))
-    place = place[is_first(query[best], k)]  # sorted by query, before and after
-    best = best[place]
+    best, second = scores[order[first]], scores[order[first + (counts > 1)]]
+    run = _runs(query[order[first]], best)
+    is_wanted = _is_first_run(query[order[first]], run, k)
+    # all names of these concepts that are as good as the best one
+    owner = np.repeat(np.arange(len(first)), counts)
+    is_near = is_wanted[owner] & (scores[order] >= lowest_equal(best)[owner])
+    near, owner = order[is_near], owner[is_near]
+    is_tied = np.bincount(run[owner])[run[owner]] > 1
+    tied, place = near[is_tied], np.zeros(len(near), np.int64)
+    rows = hits.rows[hit[tied]]
+    place[is_tied] = names.places(queries, query[tied], rows, entries[tied], concepts[tied])
+    in_order = np.lexsort((place, run[owner]))  # runs rise with their queries
+    _, chosen = np.unique(owner[in_order], return_index=True)  # of each concept its first name
+    chosen = in_order[np.sort(chosen)]
+    chosen = chosen[is_first(query[near[chosen]], k)]
+    name, concept = near[chosen], owner[chosen]
     return Candidates(
-        indptr=np.searchsorted(query[best], np.arange(len(hits.indptr))),
-        concepts=concepts[best],
-        names=hits.rows[hit[best]],
-        entries=entries[best],
-        scores=scores[best],
-        **at(hits, ("sparse", "dense"), hit[best]),
-        matches=counts[place].astype(np.int32),
-        second=second[place],
+        indptr=np.searchsorted(query[name], np.arange(len(hits.indptr))),
+        concepts=concepts[name],
+        names=hits.rows[hit[name]],
+        entries=entries[name],
+        scores=scores[name],
+        **at(hits, ("sparse", "dense"), hit[name]),
+        matches=counts[concept].astype(np.int32),
+        second=second[concept],
         own=hits.own,
     )
 
 
-def by_name(hits: Hits, table: NameTable, id_rank: Integers, entry_rank: Integers) -> Candidates:
+def by_name(hits: Hits, queries: Sequence[str], names: NameOrder) -> Candidates:
     """The names that were found for each query, best first, each with its first concept by id.
 
-    Of names with equal scores the dictionary's own come before lent ones, then they are ordered by
-    the id of the first concept, then by row. The arguments are those of `by_concept`.
+    The arguments are those of `by_concept`.
     """
+    table = names.table
     hit, pick = concepts_of(table, hits.rows)
+    ranks, ids = names.entry_rank[table.entries[pick]], names.id_rank[table.concepts[pick]]
+    best = pick[np.lexsort((ids, ranks, hit))]
     named, first = np.unique(hit, return_index=True)  # a name without a concept is no answer
-    rank = np.minimum.reduceat(id_rank[table.concepts[pick]], first)
-    is_lent = np.minimum.reduceat(entry_rank[table.entries[pick]], first) >= LENT_RANK
+    best = best[first]
     rows, scores, query = hits.rows[named], hits.scores[named], hits.queries[named]
-    order = np.lexsort((rows, rank, is_lent, -scores, query))
+    run, place = _runs(query, scores), np.zeros(len(named), np.int64)
+    is_tied = np.bincount(run)[run] > 1
+    tied = best[is_tied]
+    place[is_tied] = names.places(
+        queries, query[is_tied], rows[is_tied], table.entries[tied], table.concepts[tied]
+    )
+    order = np.lexsort((place, run))  # runs rise with their queries
     rows, scores = rows[order], scores[order]
+    of_first = np.minimum.reduceat(ids, first) if len(first) else ids
     return Candidates(
         indptr=np.searchsorted(query[order], np.arange(len(hits.indptr))),
-        concepts=np.argsort(id_rank)[rank[order]].astype(np.int32),
+        concepts=np.argsort(names.id_rank)[of_first[order]].astype(np.int32),
         names=rows,
         entries=table.entries[table.indptr[rows]],
         scores=scores,
@@ -178,6 +262,49 @@ def by_name(hits: Hits, table: NameTable, id_rank: Integers, entry_rank: Integer
         second=scores,
         own=hits.own,
     )
+
+
+def _runs(query: Rows, scores: Floats) -> Rows:
+    """A number for each score that equal ones of a query share, rising from the best one on.
+
+    Args:
+        query: the number of the query of each score, rising.
+        scores: in any order for each query; those that rounding may have made different are equal.
+    """
+    order = np.lexsort((-scores, query))
+    query, scores = query[order], scores[order]
+    is_other = np.zeros(len(order), bool)
+    is_other[1:] = (query[1:] != query[:-1]) | (scores[1:] < lowest_equal(scores[:-1]))
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.cumsum(is_other)
+    return numbers
+
+
+def _is_first_run(query: Rows, run: Rows, k: int) -> NDArray[np.bool_]:
+    """Whether each score is among the k best of its query, or ties with the last of these.
+
+    Args:
+        query: the number of the query of each score, rising.
+        run: as `_runs` numbers them.
+        k: scores of each query.
+    """
+    rising = np.sort(run)  # the queries stay as they are
+    starts = np.searchsorted(query, query)
+    ends = np.searchsorted(query, query, "right")
+    is_first: NDArray[np.bool_] = run <= rising[np.minimum(starts + k, ends) - 1]
+    return is_first
+
+
+def word_pairs(text: str) -> frozenset[tuple[str, str]]:
+    """All pairs of words of a normalised text, each in the order in which they stand there."""
+    return frozenset(itertools.combinations(text.split()[:_WORDS], 2))
+
+
+def inverse(order: Rows) -> Rows:
+    """The place of each number in an order, (numbers,)."""
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places
 
 
 def concepts_of(table: NameTable, rows: Integers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -213,9 +340,7 @@ def looked_up(
 class Generator(ABC):
     """Ranks the names or the concepts of a dictionary for texts, and decides ties.
 
-    Of names with equal scores the dictionary's own come before lent ones, then they are ordered by
-    the id of the first concept, then by row; concepts are ordered by the rank of the matched name,
-    then by id.
+    Names and concepts with equal scores are ordered by `NameOrder`.
 
     Args:
         table: the normalised names of the dictionary.
@@ -225,11 +350,15 @@ class Generator(ABC):
 
     def __init__(self, table: NameTable, id_rank: Integers, entry_rank: Integers) -> None:
         self.table, self._id_rank, self._entry_rank = table, id_rank, entry_rank
+        self.name_order = NameOrder(table, id_rank, entry_rank)
         self._is_named = np.diff(table.indptr) > 0  # the empty name stands for no concept
 
     @abstractmethod
     def score(self, queries: Sequence[str], k: int) -> Hits:
-        """Find the k best names of each query, in any order; fewer where there are no more."""
+        """Find the k best names of each query, in any order; fewer where there are no more.
+
+        Those that tie with the last one may be among the hits, `most(k)` of all at most.
+        """
 
     @abstractmethod
     def among(self, concepts: NDArray[np.bool_]) -> Generator:
@@ -281,7 +410,6 @@ class Generator(ABC):
             fetch: the number of names to begin with.
             concepts: how many are ranked; 0: names are, of which all but the last are certain.
         """
-        ranks = self.table, self._id_rank, self._entry_rank
         numbers, closed = np.arange(len(queries)), []
         parts: list[Candidates] = []
         while len(numbers) or not parts:
@@ -289,13 +417,17 @@ class Generator(ABC):
             step, still_open = max(1, _CELLS // max(1, fetch)), [numbers[:0]]
             for batch in (numbers[i : i + step] for i in range(0, max(1, len(numbers)), step)):
                 check_wanted()
-                hits = self.score([queries[i] for i in batch], fetch)
+                texts = [queries[i] for i in batch]
+                hits = self.score(texts, fetch)
                 if not is_finite(hits.scores):
                     raise LinkerError(
                         "the encoder gives scores that are not finite; its weights are damaged "
                         "or too large, train again"
                     )
-                part = by_concept(hits, concepts, *ranks) if concepts else by_name(hits, *ranks)
+                if concepts:
+                    part = by_concept(hits, concepts, texts, self.name_order)
+                else:
+                    part = by_name(hits, texts, self.name_order)
                 is_open = self._is_open(hits, part, fetch, concepts or fetch - 1)
                 still_open.append(batch[is_open])
                 closed.append(batch[~is_open])
@@ -308,18 +440,20 @@ class Generator(ABC):
         """Whether a query must fetch more names before its best are certain, (queries,).
 
         Args:
-            hits: at most `fetch` for each query.
+            hits: of each query.
             part: the names or the concepts of the hits. Those with the score of the last hit are
-                uncertain: a name with this score may not have been fetched.
+                uncertain, as a name with this score may not be there, unless the hits are more than
+                were asked for, but no more than are given.
             fetch: the number of hits that were asked for.
             wanted: as many names or concepts are to be certain.
         """
         counts = np.diff(hits.indptr)
         if fetch == len(self.table):
             return np.zeros(len(counts), bool)
-        last: Floats = np.full(len(counts), np.inf, np.float32)
+        last = np.full(len(counts), np.inf)
         np.minimum.at(last, hits.queries, hits.scores)
+        last[(counts > fetch) & (counts < most(fetch))] = -np.inf
         certain = part.queries[part.scores > last[part.queries]]
         is_open: NDArray[np.bool_] = np.bincount(certain, minlength=len(counts)) < wanted
-        is_open &= counts == fetch
+        is_open &= counts >= fetch
         return is_open

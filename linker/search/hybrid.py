@@ -220,7 +220,7 @@ class HybridGenerator(Generator):
         dense = self.products(vectors, query, rows)
         sparse = pair_products(weights, query, self.sparse.by_name, rows)
         scores = dense + np.float32(self.sparse_weight) * sparse + self.bias[rows]
-        hits, order = Hits.chosen(len(queries), k, query, rows, scores)
+        hits, order = Hits.best_with_ties(len(queries), k, query, rows, scores)
         return replace(hits, sparse=sparse[order], dense=dense[order], own=own)
 
     def candidates(self, queries: Sequence[str], k: int) -> Candidates:
@@ -233,7 +233,7 @@ class HybridGenerator(Generator):
         kept = self._is_named[near.rows] & has_text[near.queries]
         query, rows, scores = near.queries[kept], near.rows[kept], near.scores[kept]
         near = Hits.best(len(queries), len(self.table), query, rows, scores)
-        others = by_concept(near, _OTHERS, self.table, self._id_rank, self._entry_rank)
+        others = by_concept(near, _OTHERS, queries, self.name_order)
         return found.followed_by(self._scored(queries, others))
 
     def _scored(self, queries: Sequence[str], found: Candidates) -> Candidates:

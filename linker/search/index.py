@@ -24,8 +24,11 @@ _RANKED = 64  # queries whose scores of all names are sorted together
 _MANY = 32  # queries from which on faiss searches: one mention does not pay for its import
 _HELD = 100_000_000  # components of vectors that are held as float32 then, 400 MB
 _CROWD = 4  # a block that would add more than 4 · k names to a query is first cut to its own k best
-_SPARE = 16  # names found beyond the k best, whose order rounding in a batch may change
 _EQUAL = 1e-5  # scores that differ by less are equal
+_ROUNDED = 1e-6  # of a score, or of 1 if that is more: what rounding makes of equal scores
+
+SPARE = 16
+"""Names found beyond the k best, whose order rounding in a batch may change."""
 
 LARGE = 500_000
 """Names from which on `auto` takes indexes that may miss some of the best names."""
@@ -87,17 +90,36 @@ class Hits:
             rows: of the names, rising for each query.
             scores: of the names.
         """
-        return cls.chosen(queries, k, query, rows, scores)[0]
-
-    @classmethod
-    def chosen(
-        cls, queries: int, k: int, query: NDArray[Any], rows: NDArray[Any], scores: Floats
-    ) -> tuple[Hits, NDArray[np.int64]]:
-        """As `best`, and the places of the hits in the arrays that were given."""
         order = np.lexsort((-scores, query))  # stable
         order = order[is_first(query[order], k)]
         indptr = np.searchsorted(query[order], np.arange(queries + 1))
+        return cls(indptr, rows[order].astype(np.int32), scores[order])
+
+    @classmethod
+    def best_with_ties(
+        cls, queries: int, k: int, query: NDArray[Any], rows: NDArray[Any], scores: Floats
+    ) -> tuple[Hits, NDArray[np.int64]]:
+        """As `best`, with all names that tie with the last one, `most(k)` at most.
+
+        Returns:
+            The hits, and the places of these in the arrays that were given.
+        """
+        order = np.lexsort((-scores, query))  # stable
+        order = order[is_first(query[order], most(k))]
+        indptr = np.searchsorted(query[order], np.arange(queries + 1))
+        sizes = np.diff(indptr)
+        least = np.full(queries, -np.inf)
+        is_cut = sizes > k
+        least[is_cut] = lowest_equal(scores[order[indptr[:-1][is_cut] + k - 1]])
+        order = order[scores[order] >= np.repeat(least, sizes)]
+        indptr = np.searchsorted(query[order], np.arange(queries + 1))
         return cls(indptr, rows[order].astype(np.int32), scores[order]), order
+
+    def first(self, k: int) -> Hits:
+        """The first k names of each query, without the parts of the scores."""
+        kept = is_first(self.queries, k)
+        indptr = np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.indptr), k))])
+        return Hits(indptr, self.rows[kept], self.scores[kept])
 
     @classmethod
     def equally_many(cls, rows: NDArray[Any], scores: Floats) -> Hits:
@@ -113,11 +135,32 @@ class Hits:
         scores = np.concatenate([np.empty(0, np.float32), *(part.scores for part in parts)])
         return cls(np.cumsum(counts, dtype=np.int64), rows, scores)
 
+    @classmethod
+    def grouped(cls, queries: int, query: NDArray[Any], rows: NDArray[Any], scores: Floats) -> Hits:
+        """Hits that stand in any order of queries; those of a query keep their order.
+
+        The arguments are those of `best`.
+        """
+        order = np.argsort(query, kind="stable")
+        indptr = np.searchsorted(query[order], np.arange(queries + 1))
+        return cls(indptr, rows[order].astype(np.int32), scores[order])
+
 
 def is_first(groups: NDArray[Any], k: int) -> NDArray[np.bool_]:
     """Whether each entry is among the first k of its group, given rising numbers of groups."""
     places: NDArray[np.int64] = np.arange(len(groups)) - np.searchsorted(groups, groups)
     return places < k
+
+
+def most(k: int) -> int:
+    """How many names a search for k names gives at most, where many tie with the last."""
+    return 4 * k + SPARE
+
+
+def lowest_equal(scores: NDArray[Any]) -> NDArray[np.float64]:
+    """The lowest scores that differ by no more than rounding from some others."""
+    exact = scores.astype(np.float64)
+    return exact - _ROUNDED * np.maximum(1, np.abs(exact))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +236,8 @@ class VectorIndex:
     def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
         """Find the k names with the largest dot products for each query.
 
+        All names that tie with the last one are found, `most(k)` at most.
+
         Args:
             queries: (queries, dim), finite.
             k: fewer are found where there are no more names.
@@ -203,21 +248,40 @@ class VectorIndex:
             batch: which of nearly equal ones are in is decided by `products`, then by row.
         """
         count = len(self) if among is None else len(among)
-        k, shape = min(k, count), (len(queries), min(k + _SPARE, count))
+        k, shape = min(k, count), (len(queries), min(k + SPARE, count))
         found = self._nearest(queries, shape[1], among)
         rows, scores = found.rows.reshape(shape), found.scores.reshape(shape)
-        if 0 < k < shape[1]:
-            own = np.einsum("ij,ij->i", queries, queries)
-            equal = scores[:, k - 1] - _EQUAL * np.maximum(own, np.abs(scores[:, k - 1]))
-            every = np.arange(count) if among is None else among
-            for i in np.flatnonzero(scores[:, k] >= equal).tolist():
-                some = every if own[i] else every[:k]  # all products with nothing are 0
-                if scores[i, -1] < equal[i]:
-                    some = np.sort(rows[i])
-                products = self.products(queries, np.full(len(some), i), some)
-                best = np.argsort(-products, kind="stable")[:k]
-                rows[i, :k], scores[i, :k] = some[best], products[best]
-        return Hits.equally_many(rows[:, :k], scores[:, :k])
+        if not 0 < k < shape[1]:
+            return Hits.equally_many(rows[:, :k], scores[:, :k])
+        own = np.einsum("ij,ij->i", queries, queries)
+        equal = scores[:, k - 1] - _EQUAL * np.maximum(own, np.abs(scores[:, k - 1]))
+        is_close = scores[:, k] >= equal
+        is_deep = is_close & (scores[:, -1] >= equal)  # others may tie that were not found
+        clear = np.flatnonzero(~is_close)
+        parts = [Hits.equally_many(rows[clear, :k], scores[clear, :k])]
+        numbers = [np.repeat(clear, k)]
+        close = np.flatnonzero(is_close & ~is_deep)
+        parts.append(self._settled(queries[close], k, np.sort(rows[close], axis=1)))
+        numbers.append(close[parts[-1].queries])
+        every = np.arange(count) if among is None else among
+        for i in np.flatnonzero(is_deep).tolist():
+            some = every if own[i] else every[:k]  # all products with nothing are 0
+            parts.append(self._settled(queries[i : i + 1], k, some[None, :]))
+            numbers.append(np.full(len(parts[-1].rows), i))
+        whole = Hits.joined(parts)
+        return Hits.grouped(len(queries), np.concatenate(numbers), whole.rows, whole.scores)
+
+    def _settled(self, queries: Floats, k: int, rows: NDArray[Any]) -> Hits:
+        """The k best names of each query, with those that tie with the last one.
+
+        Args:
+            queries: (queries, dim).
+            k: names of each.
+            rows: (queries, names) among which they are, rising for each query.
+        """
+        query = np.repeat(np.arange(len(queries)), rows.shape[1])
+        products = self.products(queries, query, rows.ravel())
+        return Hits.best_with_ties(len(queries), k, query, rows.ravel(), products)[0]
 
     def _nearest(self, queries: Floats, k: int, among: NDArray[np.int64] | None) -> Hits:
         """As `search`, fast: sums are rounded as the batch has it, and of equals any are found."""

@@ -25,11 +25,13 @@ from linker.search.concepts import Generator
 from linker.search.index import (
     AUTO,
     LARGE,
+    SPARE,
     Floats,
     Hits,
     IndexOptions,
     Integers,
     is_finite,
+    most,
 )
 
 _PAIRS = 100_000  # pairs of names whose vectors are in memory at once, 60 MB with trigrams
@@ -87,23 +89,46 @@ class Postings:
         return np.asarray(np.sum(counts, axis=0), np.int64)
 
     def search(self, queries: csr_matrix, k: int) -> Hits:
-        """Find the k names with the largest dot products for each query, in any order.
+        """Find the k names with the largest dot products for each query, best first.
+
+        All names that tie with the last one are found, `most(k)` at most.
 
         Args:
             queries: (queries, terms).
             k: fewer are found where fewer names share a term with the query.
         """
-        if self.is_exact:
-            found = self._found(queries, k, k)
-            indptr, rows = found.indptr.astype(np.int64), found.indices.astype(np.int32)
-            return Hits(indptr, rows, found.data, sparse=found.data)
+        hits = self._exact(queries, k) if self.is_exact else self._proposed(queries, k)
+        return replace(hits, sparse=hits.scores)
+
+    def _exact(self, queries: csr_matrix, k: int) -> Hits:
+        """The k best names of each query among all."""
+        hits, is_open = self._with_ties(queries, k, k + SPARE)
+        if not is_open.any():
+            return hits
+        again = np.flatnonzero(is_open)
+        more, _ = self._with_ties(queries[again], k, most(k))
+        kept = ~is_open[hits.queries]
+        query = np.concatenate([hits.queries[kept], again[more.queries]])
+        rows = np.concatenate([hits.rows[kept], more.rows])
+        scores = np.concatenate([hits.scores[kept], more.scores])
+        return Hits.grouped(queries.shape[0], query, rows, scores)
+
+    def _with_ties(self, queries: csr_matrix, k: int, count: int) -> tuple[Hits, NDArray[np.bool_]]:
+        """The k best names of each query, and whether more than `count` may tie with the last."""
+        found = self._found(queries, count, count)
+        found.sort_indices()
+        query = np.repeat(np.arange(queries.shape[0]), np.diff(found.indptr))
+        hits, _ = Hits.best_with_ties(queries.shape[0], k, query, found.indices, found.data)
+        return hits, np.diff(hits.indptr) >= count
+
+    def _proposed(self, queries: csr_matrix, k: int) -> Hits:
+        """The k best names of each query among those that its rarest terms propose."""
         count = max(_PROPOSED, 2 * k)
         found = self._found(self._telling(queries), count, max(k, 2 * count // len(self._parts)))
         found.sort_indices()
         query = np.repeat(np.arange(queries.shape[0]), np.diff(found.indptr))
         scores = pair_products(queries, query, self.vectors, found.indices)
-        hits = Hits.best(queries.shape[0], k, query, found.indices, scores)
-        return replace(hits, sparse=hits.scores)
+        return Hits.best_with_ties(queries.shape[0], k, query, found.indices, scores)[0]
 
     def _found(self, queries: csr_matrix, k: int, of_part: int) -> csr_matrix:
         """The k best names of each query, of as many of each part, csr_matrix (queries, names)."""

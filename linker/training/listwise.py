@@ -141,7 +141,7 @@ def _dense_candidates(model: ModelInTraining, maker: ListMaker) -> np.ndarray:
     table = model.data.table
     names = model.indexed_vectors()[: len(table)]
     queries, k = model.encode([query.text for query in maker.queries]), maker.width + 2
-    rows = VectorIndex(names).search(queries, k).rows.reshape(-1, min(k, len(names)))
+    rows = VectorIndex(names).search(queries, k).first(k).rows.reshape(-1, min(k, len(names)))
     rows[np.diff(table.indptr)[rows] == 0] = -1  # the empty name, which stands for no concept
     return rows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -60,6 +61,16 @@ def test_a_folder(annotate: Run, tmp_path: Path) -> None:
         ("c", "0-6", "asthma"),
         ("c", "8-12", "gout"),
     ]
+
+
+def test_a_damaged_text_of_a_folder_is_passed_over(annotate: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"gout " * 1000)[:-20])
+    (tmp_path / "b.txt").write_text("asthma, gout", encoding="utf-8")
+    assert annotate(tmp_path).code == 1
+    result = annotate(tmp_path, "--on-error", "skip")
+    assert result.code == 1
+    assert str(tmp_path / "a.txt.gz") in result.err.splitlines()[-1]
+    assert [place[0] for place in places(result.out)] == ["b", "b"]
 
 
 def test_pubtator(annotate: Run, sample: Path, tmp_path: Path) -> None:

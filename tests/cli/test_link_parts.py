@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import subprocess
@@ -125,6 +126,32 @@ def test_a_folder_and_a_pattern(run: Run, trained: Path, inputs: Path, tmp_path:
     assert written == "".join(sorted(plain)).encode()
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_damaged_file_of_a_folder_is_passed_over(
+    run: Run, trained: Path, inputs: Path, tmp_path: Path, workers: str
+) -> None:
+    damaged, output = inputs / "a.gz", tmp_path / "out"
+    damaged.write_bytes(gzip.compress(b"gout\n" * 1000)[:-20])
+    table = inputs / "t.csv"
+    table.write_text("code,diagnosis\n1,gout\n2,asthma\n")  # of which a column must be named
+    options = ("link", inputs, "--model", trained, "-o", output, "--workers", workers)
+    assert run(*options).code == 1  # without --on-error skip it stops
+    result = run(*options, "--on-error", "skip")
+    assert (result.code, result.out) == (1, "")
+    *_, summary, last = result.err.splitlines()
+    assert summary.startswith(
+        f"{output}: 4 parts, 2 done, 0 skipped because present, 2 passed over"
+    )
+    assert str(damaged) in last
+    assert str(table) in last
+    assert len(list(output.glob("part-*"))) == 2
+    assert not list(output.glob(".*"))  # no half output
+    damaged.write_bytes(gzip.compress(b"gout\n"))
+    table.unlink()
+    result = run(*options, "--on-error", "skip")
+    assert (result.code, len(list(output.glob("part-*")))) == (0, 3)
+
+
 def test_parquet_in_and_out(link: Run, tmp_path: Path) -> None:
     pa: Any = pytest.importorskip("pyarrow")
     pq: Any = pytest.importorskip("pyarrow.parquet")
@@ -134,6 +161,10 @@ def test_parquet_in_and_out(link: Run, tmp_path: Path) -> None:
     assert [row.split("\t")[0] for row in rows.splitlines()[1:]] == ["asthma", "gout"]
     options = ("--column", "label", "--on-error", "skip", "--format", "parquet")
     result = link(path, "-k", "1", *options, "-o", tmp_path / "out")
-    assert "1 part, 1 done, 0 skipped because present; 1 record done, 1 bad record" in result.err
+    assert "1 part, 1 done, 0 skipped because present; 2 records done, 0 bad record" in result.err
     (part,) = (tmp_path / "out").glob("part-*.parquet")
-    assert pq.read_table(part)["mention"].to_pylist() == ["gout"]
+    written = pq.read_table(part).select(["number", "mention", "concept_id"]).to_pylist()
+    assert [tuple(row.values()) for row in written] == [
+        (1, "gout", "MESH:D006073"),
+        (2, "", None),  # a null keeps its row
+    ]

@@ -51,7 +51,7 @@ def test_an_id_that_two_sources_share_is_one_concept_with_the_names_and_parents_
     )
     merged = build([concept("A:1"), one], [other, concept("A:3")]).concept(1)
     kinds = [(name.text, name.kind) for name in merged.names]
-    assert kinds == [("flu", "preferred"), ("influenza", "exact"), ("grippe", "exact")]
+    assert kinds == [("flu", "preferred"), ("grippe", "exact"), ("influenza", "exact")]
     assert (merged.name, merged.definition, merged.types) == ("flu", "a fever", ("T1",))
     assert (merged.parents, merged.alt_ids) == (("A:1", "A:3"), ("A:8", "A:9"))
 

@@ -84,7 +84,7 @@ def test_names_are_appended_and_say_whether_they_are_lent() -> None:
     assert (lent.source.tolist(), lent.kind.tolist()) == ([0, 0, 0, 1, 2], [0, 1, 0, 1, 2])
     lent.check(2, 3)
     more = lent.append(["again"], [1], 6)
-    kept = more.keep(np.array([True, False, False, False, True, True]))
+    kept = more.take(np.array([0, 4, 5]))
     assert list(kept.texts) == ["fever", "grippe", "again"]
     assert kept.lent is not None
     assert kept.lent.tolist() == [False, True, False]

@@ -51,8 +51,8 @@ def test_a_concept_gives_back_what_was_read(tmp_path: Path) -> None:
     assert (flu.id, flu.name, flu.namespace, flu.status) == ("A:2", "flu", "A", "current")
     assert flu.names == (
         Name("flu", "A:2", "preferred"),
-        Name("influenza", "A:2"),
         Name("grippe", "A:2"),
+        Name("influenza", "A:2"),
     )
     assert (flu.parents, flu.alt_ids) == (("A:1",), ("A:20", "A:99"))
     assert (flu.definition, flu.types, flu.xrefs) == (

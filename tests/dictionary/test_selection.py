@@ -111,7 +111,8 @@ def test_random_graphs_against_walks_upward(
     )
     made = dictionary(every)
     if any(expected) and types <= {label for c in every for label in c.types}:
-        assert selected(made, [selection], np.ones(8, bool)).tolist() == expected
+        is_selected = selected(made, [selection], np.ones(8, bool)).tolist()
+        assert [is_selected[made.rows(identifier)[0]] for identifier in ids] == expected
     else:
         with pytest.raises(LinkerError):
             selected(made, [selection], np.ones(8, bool))

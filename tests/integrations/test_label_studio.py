@@ -152,8 +152,10 @@ LEFT = ("ataxia telangiectasia", "MESH:D001260", True)
         ({"text": []}, [("MESH:D001943", False)]),
         ({"text": ["MESH:D001943", "MESH:D010051"]}, [("MESH:D001943|MESH:D010051", True)]),
         ({"text": " D001943 "}, [("MESH:D001943", True)]),
+        ({"text": ["MESH:D010051", "?"]}, [("MESH:D010051|?", True)]),
+        ({"text": ["?"]}, []),
     ],
-    ids=["no concept", "removed id", "two parts", "other spelling"],
+    ids=["no concept", "removed id", "two parts", "other spelling", "open part", "open"],
 )
 def test_what_stands_in_a_region_is_what_a_person_said(
     client: TestClient, value: Any, said: list[tuple[Any, ...]]

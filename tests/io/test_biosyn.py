@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
 
+from linker.errors import InputError, Skip
 from linker.io import biosyn
 from linker.records import GoldGroup, Mention
 
@@ -108,3 +110,15 @@ def test_bad_lines_of_concept_files(tmp_path: Path, line: str, problem: str) -> 
     path.write_text(f"{line}\n1||0|4||A||gout||D1\n")
     (document,) = refused(biosyn.read_mentions, path, 1)
     assert len(document.mentions) == 1
+
+
+def test_a_damaged_file_of_a_folder_is_passed_over_whole(tmp_path: Path) -> None:
+    line = b"1||0|4||Disease||gout||D006073\n"
+    (tmp_path / "a.concept").write_bytes(gzip.compress(line * 1000)[:-20])
+    (tmp_path / "b.concept").write_bytes(line.replace(b"1", b"2", 1))
+    with pytest.raises(InputError):
+        list(biosyn.read_mentions(tmp_path))
+    skip = Skip()
+    documents = list(biosyn.read_mentions(tmp_path, on_error=skip))
+    assert [document.id for document in documents] == ["2"]
+    assert (skip.files, skip.count) == ([str(tmp_path / "a.concept")], 0)

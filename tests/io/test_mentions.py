@@ -173,4 +173,4 @@ def test_bad_texts_are_skipped(tmp_path: Path) -> None:
         list(mentions.read_texts(tmp_path))
     skip = Skip()
     assert [document.id for document in mentions.read_texts(tmp_path, on_error=skip)] == ["c"]
-    assert skip.count == 2
+    assert skip.files == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]

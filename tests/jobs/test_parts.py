@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import Callable
@@ -107,12 +108,51 @@ def test_bad_records(inputs: Path, tmp_path: Path) -> None:
     with pytest.raises(LinkerError, match=r"b\.txt, line 2: a digit"):
         run(inputs, output)
     assert [Path(entry["input"]).name for entry in index(output)] == ["a.txt", "c.txt"]
-    told: list[str] = []
+    told: list[InputError] = []
     job = Job(str(inputs), str(output), upper(), skips=True)
     summary = job.run(Machines(1), lambda summary: told.extend(summary.reports))
     assert (summary.done, summary.present, summary.records, summary.skipped) == (1, 2, 2, 2)
-    assert [text.partition(": ")[0][-6:] for text in told] == ["line 2", "line 4"]
+    assert [error.line for error in told] == [2, 4]
     assert index(output)[1]["skipped"] == 2
+
+
+def test_a_damaged_file_is_passed_over_and_taken_up_again(inputs: Path, tmp_path: Path) -> None:
+    output, damaged = tmp_path / "out", inputs / "0.txt.gz"
+    whole = gzip.compress(b"gout\n" * 10_000)
+    damaged.write_bytes(whole[:-20])  # it breaks after lines that can be read
+    (inputs / "1.txt.gz").write_bytes(whole[:-20])
+    told: list[InputError] = []
+    job = Job(str(inputs), str(output), upper(), skips=True)
+    summary = job.run(Machines(1), lambda summary: told.extend(summary.reports))
+    assert (summary.parts, summary.done, summary.present) == (5, 2, 0)
+    assert [error.path for error in summary.bad_files] == [str(damaged), str(inputs / "1.txt.gz")]
+    assert told == summary.bad_files
+    assert len(made(output)) == 2  # no half output
+    assert [Path(entry["input"]).name for entry in index(output)] == ["a.txt", "b.txt", "c.txt"]
+    assert run(inputs, output, skips=True).bad_files  # again each time, until it is mended
+    damaged.write_bytes(whole)
+    (inputs / "1.txt.gz").unlink()
+    summary = run(inputs, output, skips=True)
+    assert (summary.done, summary.present, summary.bad_files) == (1, 3, [])
+    assert (summary.records, len(made(output))) == (10_000, 3)
+
+
+def test_a_file_that_cannot_be_opened_is_passed_over(
+    inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checksum = files.sha256
+
+    def sha256(path: str) -> str:
+        if path.endswith("a.txt"):
+            raise PermissionError(13, "Permission denied", path)
+        return checksum(path)
+
+    monkeypatch.setattr(files, "sha256", sha256)
+    with pytest.raises(InputError):
+        run(inputs, tmp_path / "out")
+    summary = run(inputs, tmp_path / "out", skips=True)
+    assert (summary.parts, summary.done) == (3, 2)
+    assert [error.path for error in summary.bad_files] == [str(inputs / "a.txt")]
 
 
 def test_a_part_that_changes_while_the_job_runs(inputs: Path, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from linker import (
 )
 from linker.evaluation import sets as measured
 from linker.linking import calibration
-from linker.linking.calibration import GROUPS, Calibration, Group
+from linker.linking.calibration import GROUPS, Calibration, Group, answers_of
 from linker.linking.decided import Decided
 from linker.linking.matches import COLUMNS, PLACE
 from linker.linking.ranker import Judged, MatchLists, Ranker
@@ -263,6 +263,46 @@ def test_the_set_of_a_short_form_that_nothing_explains_has_none(linker: Linker) 
         assert {part.best.concept_id, None} <= {*part.answers}
 
 
+def answer_of_part(part: Part) -> str | None:
+    """The answer of a part."""
+    return part.best.concept_id if part.best else None
+
+
+@pytest.mark.parametrize("coverage", [0.3, 0.5, 0.9, 0.97])
+def test_a_set_holds_the_answer_that_is_given_or_none(linker: Linker, coverage: float) -> None:
+    texts = [
+        "AT",
+        "FAP",
+        "breast cancer",
+        "cancers",
+        "hepatitis B/C",
+        "hand of xyzzy",
+        "syndrome X",
+    ]
+    parts = [part for p in linker.link(texts, coverage=coverage) for part in p.parts]
+    assert {part.nil for part in parts} == {True, False}
+    for part in parts:
+        assert answer_of_part(part) in part.answers
+    # an answer that is asked for though "none" is more probable is in the set, too
+    (forced,) = linker.link("hand of xyzzy", coverage=coverage, threshold=0.0).parts
+    assert forced.best
+    assert {answer_of_part(forced), None} <= {*forced.answers}
+
+
+def test_answers_that_are_given_are_in_the_set_at_their_place() -> None:
+    confidence = np.array([0.4, 0.1])
+    assert answers_of(["A", "B"], confidence, 0.45) == (None,)
+    assert answers_of(["A", "B"], confidence, 0.45, {"A"}) == (None, "A")
+    assert answers_of(["A", "B"], np.array([0.9, 0.06]), 0.5, {None}) == ("A", None)
+
+
+def test_the_concepts_that_a_search_finds_bound_what_sets_can_name() -> None:
+    known = Calibration({"name": Group((0.5,), 1.0), "other": Group((0.2,), 0.6)})
+    assert known.reachable({"name": 30, "other": 10, "short form": 7}) == pytest.approx(0.9)
+    assert known.reachable({"other": 3}) == 0.6
+    assert known.reachable({"short form": 7, "name": 0}) is None
+
+
 def test_sets_are_the_same_whatever_is_returned(linker: Linker) -> None:
     for limits in ({"k": 1}, {"threshold": 0.99}, {"threshold": 0.0}, {"min_score": 2.0}):
         part = linker.link("breast cancers", coverage=0.9, **limits).parts[0]
@@ -288,7 +328,31 @@ def test_what_is_covered(linker: Linker) -> None:
         False,
     ]
     figures = measured.figures(linked, resolve)
-    assert figures == measured.SetFigures(5, 0.6, 1.0, 1.0, pytest.approx(1 / 7))
+    assert figures == measured.SetFigures(5, 0.6, 2 / 3, 1.0, 1.0, pytest.approx(1 / 7))
+
+
+def test_what_is_named() -> None:
+    answer = Candidate("A:1", "a", "a", 1.0)
+    wanted = (GoldGroup(("A:1",)),)
+    sets: list[tuple[str | None, ...]] = [("A:1",), (None,), ("A:1", None), (None,)]
+    golds = [wanted, wanted, wanted, ()]
+    linked = [
+        Prediction(Mention("a", gold=of_one), (Part("a", candidates=(), answers=answers),))
+        for of_one, answers in zip(golds, sets, strict=True)
+    ]
+    linked[0] = Prediction(linked[0].mention, (Part("a", candidates=(answer,), answers=("A:1",)),))
+    figures = measured.figures(linked, lambda identifier: frozenset((identifier,)))
+    # where the search missed the concept, "none" holds what is right, and names nothing
+    assert (figures.covered, figures.named) == (1.0, pytest.approx(2 / 3))
+
+
+def test_the_set_of_what_answers_behind_a_rejected_concept_holds_it(linker: Linker) -> None:
+    for threshold in (0.0, None):
+        rejected = Decision("breast cancer", "MESH:D001943", accepted=False, id=1)
+        limits = {"coverage": 0.9, "k": 5, "decisions": Decided([rejected], linker)}
+        (part,) = linker.link("breast cancer", threshold=threshold, **limits).parts
+        assert answer_of_part(part) in part.answers
+        assert "MESH:D001943" not in part.answers
 
 
 def test_what_people_decided_is_the_set(linker: Linker) -> None:

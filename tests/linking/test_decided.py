@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from linker import Document, Linker, Mention, Selection
 from linker.desk.decisions.store import DecisionStore
 from linker.errors import LinkerError
-from linker.io.outputs import DECISION
+from linker.io.outputs import DECISION, joined_ids
 from linker.linking.decided import Decided
 from linker.linking.decisions import Ruling, conflicts
 from linker.records import Decision, Part, Passage, Prediction
@@ -163,6 +163,57 @@ def test_composites(linker: Linker) -> None:
     assert three.reading == "split"
 
 
+COMPOSITE = "breast and ovarian cancer"
+
+
+def test_a_part_is_decided_alone(linker: Linker) -> None:
+    """What is open is as the model answers it, and nobody's."""
+    (model,) = linker.link([COMPOSITE], k=3)
+    prediction = answer(linker, COMPOSITE, Decision(COMPOSITE, f"{ATAXIA}|?", reviewer="ann"))
+    assert (prediction.state, prediction.reading) == ("open", "split")
+    first, second = prediction.parts
+    assert (first.best and first.best.concept_id, first.confidence) == (ATAXIA, 1.0)
+    assert (first.is_open, first.candidates[0].source) == (False, DECISION)
+    assert second == replace(model.parts[1], is_open=True)
+    assert second.confidence == model.parts[1].confidence
+    assert DECISION not in {candidate.source for candidate in second.candidates}
+
+
+def test_parts_stay_in_their_places(linker: Linker) -> None:
+    """Where a part was decided alone, no other part gets its concept, be it a candidate there."""
+    other = answer(linker, COMPOSITE, Decision(COMPOSITE, f"?|{BREAST}"))
+    assert [part.is_open for part in other.parts] == [True, False]
+    assert ids(other)[1][0] == BREAST
+    both = [Decision(COMPOSITE, f"?|{BREAST}"), Decision(COMPOSITE, f"{OVARIAN}|?")]
+    whole = answer(linker, COMPOSITE, *both)
+    assert (whole.state, [part[0] for part in ids(whole)]) == ("accepted", [OVARIAN, BREAST])
+    assert not whole.has_open_part
+
+
+def test_a_part_without_a_concept_beside_an_open_one(linker: Linker) -> None:
+    prediction = answer(linker, COMPOSITE, Decision(COMPOSITE, "-1|?"))
+    assert prediction.state == "open"
+    assert [(part.nil, part.is_open) for part in prediction.parts] == [(True, False), (False, True)]
+    assert joined_ids(prediction) == "-1|?"
+    none = answer(linker, COMPOSITE, Decision(COMPOSITE, "-1|?"), Decision(COMPOSITE, "?|-1"))
+    assert (none.state, [part.nil for part in none.parts]) == ("no concept", [True, True])
+
+
+def test_a_rejection_keeps_what_was_accepted_of_another_part(linker: Linker) -> None:
+    whole = Decision(COMPOSITE, f"{BREAST}|{OVARIAN}")
+    prediction = answer(linker, COMPOSITE, whole, Decision(COMPOSITE, OVARIAN, accepted=False))
+    first, second = prediction.parts
+    assert (prediction.state, ids(prediction)[0][0], first.confidence) == ("open", BREAST, 1.0)
+    assert second.is_open
+    assert OVARIAN not in [candidate.concept_id for candidate in second.candidates]
+
+
+def test_a_mention_that_is_read_in_other_parts(linker: Linker) -> None:
+    prediction = answer(linker, "gout", Decision("gout", f"{ATAXIA}|?"))
+    assert [(part.nil, part.is_open) for part in prediction.parts] == [(False, False), (True, True)]
+    assert joined_ids(prediction) == f"{ATAXIA}|?"
+
+
 A, B, C = BREAST, OVARIAN, ATAXIA
 
 
@@ -180,6 +231,13 @@ A, B, C = BREAST, OVARIAN, ATAXIA
         ([], [(A, True, "ann"), ("", True, "bob")], Ruling(is_disputed=True)),
         ([(C, True, "")], [(A, True, "ann"), ("", True, "bob")], Ruling((C,))),
         ([], [("", True, "")], Ruling(("",))),
+        ([], [(f"{A}|?", True, "")], Ruling((A, None))),
+        ([], [(f"{A}|?", True, "ann"), (f"?|{B}", True, "bob")], Ruling((A, B))),
+        ([(f"{A}|?", True, "")], [(f"{C}|{B}", True, "")], Ruling((A, B))),
+        ([(f"{A}|?", True, "")], [(f"?|{B}", True, "")], Ruling((A, B))),
+        ([(f"{A}|?", True, "")], [(C, True, "")], Ruling((A, None))),
+        ([(A, False, "")], [(f"{A}|{B}", True, "")], Ruling((None, B), frozenset((A,)))),
+        ([(f"{A}|?", True, "ann"), (f"{C}|?", True, "bob")], [], Ruling(is_disputed=True)),
     ],
 )
 def test_rulings(
@@ -194,6 +252,21 @@ def test_rulings(
     if not far:
         assert Decided(decisions, linker).ruling("M", "other") == Ruling()
         assert Decided(decisions, linker).ruling("M", "") == Ruling()
+
+
+def test_what_was_accepted_in_bulk_decides_no_part_alone(linker: Linker) -> None:
+    bulk = Decision("m", f"{C}|{B}", reviewer="ann", bulk=True)
+    here = Decision("m", f"{A}|?", scope="doc", reviewer="ann")
+    ruling = Decided([bulk, here], linker).ruling("m", "doc")
+    assert (ruling, ruling.by) == (Ruling((A, None)), (here,))
+    rejected = Decision("m", C, accepted=False, scope="doc")
+    assert Decided([bulk, rejected], linker).ruling("m", "doc") == Ruling((), frozenset((C,)))
+
+
+def test_only_what_counts_is_named(linker: Linker) -> None:
+    here, far = Decision("m", f"{A}|?", scope="doc"), Decision("m", f"{C}|{B}", reviewer="bob")
+    ruling = Decided([here, far], linker).ruling("m", "doc")
+    assert ruling.by == (here, replace(far, concept_id=f"?|{B}"))
 
 
 def test_a_dispute_behind_the_nearest_decisions_hides_none_of_the_others(linker: Linker) -> None:

@@ -38,7 +38,6 @@ ANN = "ann"
         ([("A", False), ("B", True)], [0, 1]),
         ([("A", True), ("B", False)], [0, 1]),
         ([("A", False), ("B", False), ("", True)], [0, 1, 2]),
-        ([("A|B", True), ("B", False)], [1]),
         ([("A|B", True), ("B|A", True)], [1]),
         ([("A", True), ("A|-1", True)], [1]),
     ],
@@ -107,10 +106,91 @@ def test_scopes_and_forms_are_apart() -> None:
     assert in_force(decisions) == {("m", ""): decisions[1:2], ("m", "1"): decisions[2:]}
 
 
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [  # what one reviewer accepted in order, "not" before what was rejected; and what is in force
+        ("A|? ?|B", "A|? ?|B"),
+        ("A|? C|?", "C|?"),
+        ("A|B C|?", "?|B C|?"),
+        ("A|B ?|-1", "A|? ?|-1"),
+        ("A|? A|B", "A|B"),
+        ("A|B not:B", "A|? not:B"),
+        ("A|? not:B", "A|? not:B"),
+        ("A|A not:A", "not:A"),
+        ("not:B ?|B", "?|B"),
+        ("A|? C", "C"),
+        ("C A|?", "A|?"),
+        ("A|? A|?|?", "A|?|?"),  # divided into more parts
+        ("A ?", "A"),
+        ("? ?|?", ""),
+    ],
+)
+def test_parts_are_decided_alone(said: str, left: str) -> None:
+    decisions = [
+        Decision("m", text.removeprefix("not:"), not text.startswith("not:"))
+        for text in said.split()
+    ]
+    kept = in_force(decisions).get(("m", ""), [])
+    assert [("" if d.accepted else "not:") + d.concept_id for d in kept] == left.split()
+
+
+def test_a_part_of_what_was_accepted_in_bulk_was_seen_by_nobody() -> None:
+    bulk = Decision("m", "A|B", reviewer="ann", bulk=True)
+    for who in ("ann", "bob"):
+        seen = Decision("m", "A|?", reviewer=who)
+        (of_place,) = in_force([bulk, seen]).values()
+        assert standing(of_place) == [seen]
+
+
+@pytest.mark.parametrize(
+    ("decisions", "are_disputed"),
+    [  # of different reviewers
+        (["A|?", "?|B"], False),
+        (["A|?", "A|B"], False),
+        (["A|?", "C|?"], True),
+        (["A|?", "C|B"], True),
+        (["A|?", "-1|?"], True),
+        (["A|?", "A"], True),  # divided into other parts
+        (["A|?", "?|B|?"], True),
+        (["A|?", "?|B", "B|A"], False),  # in whatever order, where all are decided
+        (["-1|?", ""], False),
+        (["A|?", ""], True),
+    ],
+)
+def test_disagreement_on_parts(decisions: list[str], are_disputed: bool) -> None:
+    for order in itertools.permutations(decisions):
+        records = [
+            Decision("m", concept, reviewer=str(number)) for number, concept in enumerate(order)
+        ]
+        assert disagree(records) == are_disputed
+        assert bool(conflicts(in_force(records))) == are_disputed
+
+
+@pytest.mark.parametrize(
+    ("before", "settling", "left"),
+    [  # a decision of ann, and one of bob; by eve; and what counts
+        (["A|B", "C|B"], ("A|?", True), ["?|B", "?|B", "A|?"]),
+        (["A|B", "C|?"], ("A|?", True), ["?|B", "A|?"]),
+        (["A|B", "C|D"], ("A|?", True), ["?|B", "?|D", "A|?"]),  # the other is disputed still
+        (["A|B", "X"], ("A|?", True), ["?|B", "A|?"]),
+        (["A|B", "C|B"], ("X", True), ["X"]),
+        (["A|B", "C|B"], ("A", False), ["?|B", "?|B", "A"]),
+        (["A", "C"], ("A", False), ["A"]),
+    ],
+)
+def test_a_part_is_settled_alone(
+    before: list[str], settling: tuple[str, bool], left: list[str]
+) -> None:
+    records = [said(who, ids) for who, ids in zip(("ann", "bob"), before, strict=True)]
+    assert disagree(records)
+    (of_place,) = in_force([*records, said("eve", *settling, "ann bob")]).values()
+    assert [d.concept_id for d in standing(of_place)] == left
+
+
 DECISIONS = st.builds(
     Decision,
     st.sampled_from(["m", "n"]),
-    st.sampled_from(["", "A", "B", "A|B"]),
+    st.sampled_from(["", "A", "B", "A|B", "A|?", "?|B", "B|?"]),
     st.just(True),
     st.sampled_from(["", "doc"]),
     st.sampled_from(["ann", "bob"]),
@@ -127,30 +207,51 @@ REJECTIONS = st.builds(
 )
 
 
+def left_of(earlier: Decision, claims: dict[int, str], later: Decision) -> dict[int, str]:
+    """What the earlier decision of a reviewer still says of parts, by their places."""
+    parts = dict(enumerate(parts_of(later)))
+    if later.accepted and earlier.accepted:
+        if len(parts) != len(parts_of(earlier)):
+            return {}
+        return {place: claim for place, claim in claims.items() if parts[place] is None}
+    if later.accepted or earlier.accepted or later.concept_id == earlier.concept_id:
+        return {place: claim for place, claim in claims.items() if claim not in concepts_of(later)}
+    return claims
+
+
 def contradict(one: Decision, other: Decision) -> bool:
     if one.accepted and other.accepted:
-        return sorted(parts_of(one)) != sorted(parts_of(other))
+        parts, others = parts_of(one), parts_of(other)
+        if None not in (*parts, *others):
+            return sorted(map(str, parts)) != sorted(map(str, others))
+        if len(parts) != len(others):
+            return any((*parts, *others)) or "" not in (one.concept_id, other.concept_id)
+        return any(
+            a != b for a, b in zip(parts, others, strict=True) if a is not None and b is not None
+        )
     accepted, rejected = (one, other) if one.accepted else (other, one)
     return accepted.accepted and rejected.concept_id in concepts_of(accepted)
 
 
 @given(st.lists(DECISIONS.filter(lambda d: (d.mention, d.scope) == ("m", "")) | REJECTIONS))
 def test_rejections_and_acceptances_pair_by_pair(decisions: list[Decision]) -> None:
-    kept: list[Decision] = []
+    kept: list[tuple[Decision, dict[int, str]]] = []
     for d in decisions:
-        same = [e for e in kept if e.reviewer == d.reviewer]
-        replaced = [
-            e
-            for e in same
-            if contradict(d, e)
-            or (d.accepted == e.accepted and sorted(parts_of(d)) == sorted(parts_of(e)))
-        ]
-        kept = [*(e for e in kept if not any(e is gone for gone in replaced)), d]
-    places = in_force(decisions)
-    assert places.get(("m", ""), []) == kept
-    disputed = any(contradict(one, other) for one in kept for other in kept)
-    assert disagree(kept) == disputed
-    assert conflicts(places) == ([kept] if disputed else [])
+        kept = [(e, left_of(e, c, d) if e.reviewer == d.reviewer else c) for e, c in kept]
+        kept = [(e, c) for e, c in kept if c]
+        kept.append((d, {n: part for n, part in enumerate(parts_of(d)) if part is not None}))
+    in_place = in_force(decisions).get(("m", ""), [])
+    assert [(d.reviewer, d.accepted, len(parts_of(d))) for d in in_place] == [
+        (d.reviewer, d.accepted, len(parts_of(d))) for d, _ in kept
+    ]
+    assert [
+        {n: part for n, part in enumerate(parts_of(d)) if part is not None} for d in in_place
+    ] == [claims for _, claims in kept]
+    disputed = any(contradict(one, other) for one in in_place for other in in_place)
+    if all(None not in parts_of(d) for d in in_place):
+        assert disagree(in_place) == disputed
+    assert disputed >= disagree(in_place)  # several parts may agree together, and not one by one
+    assert conflicts({("m", ""): in_place}) == ([in_place] if disagree(in_place) else [])
 
 
 TERMS = [
@@ -179,6 +280,9 @@ def dictionary(tmp_path: Path, ontology: Callable[..., str]) -> Dictionary:
         ("X:12", "ambiguous", ("X:1", "X:2")),
         ("", "current", ()),
         ("X:11|-1", "merged", ("X:1",)),
+        ("?|X:11", "merged", ("X:1",)),
+        ("X:1|?", "current", ("X:1",)),
+        ("?|X:4", "obsolete", ()),
     ],
 )
 def test_what_becomes_of_decisions_in_another_release(
@@ -192,6 +296,7 @@ def test_what_becomes_of_decisions_in_another_release(
     kept = followed(decision, dictionary)
     assert (kept is not None) == (state in ("current", "merged"))
     assert kept is None or concepts_of(kept) == now
+    assert kept is None or [*map(bool, parts_of(kept))] == [*map(bool, parts_of(decision))]
 
 
 def test_ids_of_another_release_are_followed_before_anything_is_replaced(

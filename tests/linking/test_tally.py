@@ -10,7 +10,7 @@ import pytest
 from linker import Candidate, Mention, Part, Prediction
 from linker.io.outputs import Outcome, outcome
 from linker.linking import tally
-from linker.linking.calibration import Calibration
+from linker.linking.calibration import Calibration, Group
 from linker.linking.tally import Tally
 from linker.records import Broader
 
@@ -71,6 +71,32 @@ def test_lines() -> None:
     assert few.lines("mention", HALVED, None) == [
         "3 mentions: 3 linked, 0 unsure, 0 no concept, 0 empty"
     ]
+
+
+def test_a_coverage_that_sets_cannot_reach_by_naming_concepts() -> None:
+    known = Calibration({"name": Group((0.5,), 1.0), "other": Group((0.2,), 0.6)})
+    counted = Tally(linked(0.98, 40, 1))
+
+    def see(text: str, similarity: float, times: int) -> None:
+        candidate = Candidate("A:1", "a", "a", 1.0, similarity, None, "", 0.9)
+        part = Part(text, candidates=(candidate,), answers=("A:1",))
+        counted.see(Prediction(Mention(text), (part,)), times)
+
+    see("fever", 1.0, 30)
+    see("fevers of spring", 0.7, 10)
+    counted.add(Tally())
+    assert counted.groups == {"name": 30, "other": 10}
+    reached = counted.lines("row", known, 0.85)
+    assert len(reached) == 2
+    lines = counted.lines("row", known, 0.95)
+    assert lines[:1] == reached[:1]
+    assert "90%" in lines[2]  # (30 * 1.0 + 10 * 0.6) / 40
+    assert "0.95" in lines[2]
+    see("MPS", 0.2, 1)
+    assert counted.groups["short form"] == 1
+    decided = Prediction(Mention("fever"), (Part("fever", answers=("A:1",)),), state="accepted")
+    counted.see(decided)
+    assert counted.groups.total() == 41
 
 
 def texts(*counts: int) -> Tally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,11 @@ from linker import Dictionary
 from linker.dictionary import NameTable
 from linker.io.persistence import Strings
 from linker.search.concepts import Candidates, Generator
-from linker.search.index import Hits, VectorIndex
+from linker.search.index import Hits, VectorIndex, most
 
 Matrix = NDArray[np.float32]
 Found = tuple[list[list[int]], list[list[float]]]
+TieKey = tuple[int, int, int, str, int]
 
 # few letters make many ties
 WORD = st.text("ab ", min_size=1, max_size=5).map(lambda text: " ".join(text.split())).filter(bool)
@@ -74,24 +75,54 @@ def check_scores(
         The best names and the best concepts.
     """
     owned = [(row, c) for row in scores for c in made.table.concepts_of(row).tolist()]
-    entries = {
-        (row, int(made.table.concepts[at])): int(made.table.entries[at])
+    place = places_by_score(scores.values())
+    of_names = {
+        row: min(tie_key(made, query, row, c) for owner, c in owned if owner == row)
         for row in scores
-        for at in range(made.table.indptr[row], made.table.indptr[row + 1])
     }
-    first = {row: min(made._id_rank[c] for owner, c in owned if owner == row) for row in scores}
-    [(rows, of_names)] = names_of(made, [query], k)
-    assert rows == sorted(scores, key=lambda row: (-scores[row], first[row], row))[:k]
-    assert of_names == [scores[row] for row in rows]
-    best: dict[int, tuple[float, int, int]] = {}
+    [(rows, scores_of_names)] = names_of(made, [query], k)
+    assert rows == sorted(scores, key=lambda row: (place[scores[row]], of_names[row]))[:k]
+    assert scores_of_names == [scores[row] for row in rows]
+    best: dict[int, tuple[int, TieKey, int]] = {}
     for row, c in owned:
-        entry = entries[row, c]
-        rank = -scores[row], int(made._entry_rank[entry]), entry
-        best[c] = min(best.get(c, rank), rank)
+        key = place[scores[row]], tie_key(made, query, row, c), row
+        best[c] = min(best.get(c, key), key)
     [ranked] = concepts_of(made, [query], k)
-    order = sorted(best, key=lambda c: (*best[c][:2], made._id_rank[c]))[:k]
-    assert answers(ranked) == [(c, best[c][2], -best[c][0]) for c in order]
+    order = sorted(best, key=best.__getitem__)[:k]
+    assert answers(ranked) == [
+        (c, entry_of(made, best[c][2], c), scores[best[c][2]]) for c in order
+    ]
     return rows, ranked
+
+
+def places_by_score(scores: Iterable[float]) -> dict[float, int]:
+    """The place of each score, the best first; what only rounding parts shares one."""
+    places: dict[float, int] = {}
+    last, place = np.inf, 0
+    for score in sorted({*scores}, reverse=True):
+        place += score < last - 1e-6 * max(1, abs(last))
+        places[score] = place
+        last = score
+    return places
+
+
+def entry_of(made: Generator, row: int, concept: int) -> int:
+    """The row in the dictionary of a name of a concept."""
+    at = made.table.indptr[row] + made.table.concepts_of(row).tolist().index(concept)
+    return int(made.table.entries[at])
+
+
+def tie_key(made: Generator, query: str, row: int, concept: int) -> TieKey:
+    """What orders a name of a concept among names with the same score, as it is documented."""
+    asked, name = query.split(), made.table.texts[row]
+    in_order = {
+        (first, second)
+        for i, first in enumerate(name.split())
+        for second in name.split()[i + 1 :]
+        if any(first == one and second in asked[j + 1 :] for j, one in enumerate(asked))
+    }
+    rank = int(made._entry_rank[entry_of(made, row, concept)])
+    return -len(in_order), rank, len(name), name, int(made._id_rank[concept])
 
 
 def check_part(made: Generator, wanted: set[int], queries: Sequence[str], k: int) -> None:
@@ -102,17 +133,21 @@ def check_part(made: Generator, wanted: set[int], queries: Sequence[str], k: int
         concepts_of(made, queries, every), concepts_of(part, queries, k), strict=True
     ):
         assert answers(of_part) == [row for row in answers(of_all) if row[0] in wanted][:k]
-    for names, (rows, scores) in zip(
-        names_of(made, queries, len(made.table)), names_of(part, queries, k), strict=True
+    for query, names, (rows, scores) in zip(
+        queries,
+        names_of(made, queries, len(made.table)),
+        names_of(part, queries, k),
+        strict=True,
     ):
+        place = places_by_score(names[1])
         own = [
-            (-score, min(made._id_rank[c] for c in concepts), row)
+            (place[score], min(tie_key(made, query, row, c) for c in concepts), row, score)
             for row, score in zip(*names, strict=True)
             if (concepts := wanted & set(made.table.concepts_of(row).tolist()))
         ]
         assert [
             (part.table.texts[row], score) for row, score in zip(rows, scores, strict=True)
-        ] == [(made.table.texts[row], -score) for score, _, row in sorted(own)[:k]]
+        ] == [(made.table.texts[row], score) for _, _, row, score in sorted(own)[:k]]
 
 
 def matrix(rows: st.SearchStrategy[int], dim: int) -> st.SearchStrategy[Matrix]:
@@ -125,11 +160,22 @@ def matrix(rows: st.SearchStrategy[int], dim: int) -> st.SearchStrategy[Matrix]:
 def sorted_fully(
     queries: Matrix, names: Matrix, k: int, among: NDArray[np.int64] | None = None
 ) -> Found:
-    """The rows and the products of the k best names of each query; equal products by row."""
+    """The rows and the products of the k best names of each query; equal products by row.
+
+    With those that tie with the last one, unless the query is nothing, with which all tie.
+    """
     rows = np.arange(len(names)) if among is None else among
-    scores = queries @ names[rows].T
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return rows[order].tolist(), np.take_along_axis(scores, order, axis=1).tolist()
+    found_rows, found_scores = [], []
+    for query, scores in zip(queries, queries @ names[rows].T, strict=True):
+        order = np.argsort(-scores, kind="stable")
+        count = min(k, len(rows))
+        while 0 < count < min(len(rows), most(k)) and query.any():
+            if scores[order[count]] < scores[order[k - 1]]:
+                break
+            count += 1
+        found_rows.append(rows[order[:count]].tolist())
+        found_scores.append(scores[order[:count]].tolist())
+    return found_rows, found_scores
 
 
 def found(hits: Hits) -> Found:
@@ -154,8 +200,15 @@ def check_batches(make: Callable[[Matrix], VectorIndex], data: st.DataObject) ->
     made, rows = make(vectors), np.arange(names) if among is None else among
     pairs = np.repeat(np.arange(100), len(rows)), np.tile(rows, 100)
     products = made.products(queries, *pairs).reshape(100, len(rows))
-    first = rows[np.argsort(-products, axis=1, kind="stable")[:, :k]]
+    order = np.argsort(-products, axis=1, kind="stable")
+    first = []
+    for query, in_turn, scores in zip(queries, order, products, strict=True):
+        count = min(k, len(rows))
+        if query.any() and count:
+            least = scores[in_turn[count - 1]]
+            count = min(most(k), int((scores >= least - 1e-6 * max(1, abs(least))).sum()))
+        first.append(np.sort(rows[in_turn[:count]]).tolist())
     sizes = data.draw(st.lists(st.integers(1, 60), max_size=6))
     for part in np.split(np.arange(100), np.cumsum(sizes).clip(0, 100)):
         found_rows, _ = found(made.search(queries[part], k, among))
-        assert [sorted(one) for one in found_rows] == np.sort(first[part]).tolist()
+        assert [sorted(one) for one in found_rows] == [first[i] for i in part.tolist()]

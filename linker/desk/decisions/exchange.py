@@ -11,7 +11,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, TextIO
 
@@ -27,10 +27,13 @@ from linker.io.outputs import row_writer, settles_of
 from linker.io.rows import TableRow
 from linker.linking.decisions import (
     Place,
+    decided_places,
     disagree,
-    has_all_parts,
+    ids_text,
     in_force,
+    merged,
     number_of,
+    parts_of,
     place_of,
     standing,
     voice,
@@ -118,17 +121,29 @@ def taught(places: Iterable[Sequence[Decision]]) -> list[Decision]:
     only, those that were accepted in bulk, which is what the model says itself, and
     those that somebody calls broader, narrower or related, since training would take them for names
     of the concept that hold everywhere; and those by which a part of a mention has no concept,
-    which an annotation cannot say.
+    which an annotation cannot say, or is open.
     """
-    return [decision for of_place in places for decision in _teaching(of_place)[:1]]
+    lessons = []
+    for of_place in places:
+        teaching = _teaching(of_place)
+        whole = [decision for decision in teaching if None not in parts_of(decision)]
+        if whole:
+            lessons.append(whole[0])
+        elif teaching:  # each part was decided alone
+            parts = merged(teaching)
+            ids = ids_text(parts) if any(parts) else ""
+            lessons.append(replace(teaching[0], concept_id=ids))
+    return lessons
 
 
 def _teaching(of_place: Sequence[Decision]) -> Sequence[Decision]:
-    """The decisions on a mention that training may learn; all of them say the same."""
+    """The decisions on a mention that training may learn; together they say one thing."""
     counting = standing(of_place)
     if disagree(counting) or any(d.predicate for d in counting):
         return []
-    return [d for d in counting if d.accepted and not (d.bulk or d.scope) and has_all_parts(d)]
+    accepted = [d for d in counting if d.accepted and not (d.bulk or d.scope)]
+    parts = merged(accepted)
+    return accepted if all(parts) or (not any(parts) and None not in parts) else []
 
 
 # reading
@@ -191,13 +206,15 @@ def _records(table: tables.Table, column: str | None, reviewer: str) -> Iterator
 
 
 def _decision(cells: Cells, reviewer: str) -> Iterator[Decision]:
-    """The decision in a row of a table of decisions.
+    """The decision in a row of a table of decisions; none where all parts are open.
 
     Raises:
         ValueError: it has none.
     """
     if not {"mention", "concept_id"} <= cells.keys():
         raise ValueError(f"the row has too few columns; expected {_EXPECTED}")
+    if not decided_places(Decision("", cells["concept_id"])):
+        return  # "?": nothing is decided
     accepted = cells["accepted"].lower()
     if accepted not in (*_YES, *_NO):
         raise ValueError("the column accepted is neither true nor false")
@@ -353,8 +370,9 @@ class _Known:
             decision = entry.decision
             claim, number = _claim(decision), number_of(decision)
             self._last[claim] = number
-            for length in (None, _DAY):
-                self._timed.setdefault((claim, decision.time[:length]), number)
+            for said in (claim, *_claims_on_parts(decision)):
+                for length in (None, _DAY):
+                    self._timed.setdefault((said, decision.time[:length]), number)
             if entry.state in ("in force", "overruled"):
                 self._in_force.add(claim)
 
@@ -363,7 +381,7 @@ class _Known:
         claim, place = _claim(decision), place_of(decision.mention, decision.scope)
         until = self._until.get(place, 0)
         if decision.time:
-            number = self._timed.get((claim, decision.time), 0)
+            number = self._first_of(decision)
             self._until[place] = max(until, number)
             return number > 0
         added = self._added.get((place, voice(decision)))
@@ -373,12 +391,20 @@ class _Known:
             return added is None and claim in self._in_force
         return self._last.get(claim, 0) > until
 
+    def _first_of(self, decision: Decision) -> float:
+        """The number of the first decision that said so at this time, perhaps by parts; 0: none."""
+        time = decision.time
+        of_parts = [self._timed.get((said, time), 0) for said in _claims_on_parts(decision)]
+        in_parts = max(of_parts) if of_parts and all(of_parts) else 0
+        return self._timed.get((_claim(decision), time), in_parts)
+
     def add(self, decision: Decision) -> None:
         """Note that a decision is about to be stored."""
         claim, place = _claim(decision), place_of(decision.mention, decision.scope)
         self._added[place, voice(decision)] = claim
         if decision.time:
-            self._timed[claim, decision.time] = _JUST_NOW
+            for said in (claim, *_claims_on_parts(decision)):
+                self._timed[said, decision.time] = _JUST_NOW
             self._until[place] = _JUST_NOW
 
     def holds(self, decision: Decision) -> bool:
@@ -391,6 +417,18 @@ def _claim(d: Decision) -> _Claim:
     """What a decision says of which mention, and who says it."""
     said = d.concept_id, d.accepted, person(d.reviewer), d.predicate, d.bulk
     return *place_of(d.mention, d.scope), *said, *d.settles
+
+
+def _claims_on_parts(d: Decision) -> list[_Claim]:
+    """What a decision says of each part on which it decides; none where the mention has one part.
+
+    An export may have what was said at once in parts, since one of them was replaced.
+    """
+    parts = parts_of(d)
+    if len(parts) < 2:
+        return []
+    claim = _claim(replace(d, concept_id=""))
+    return [(*claim, len(parts), place, parts[place]) for place in decided_places(d)]
 
 
 # the log

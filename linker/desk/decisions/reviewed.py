@@ -19,13 +19,13 @@ from itertools import chain
 from typing import get_args
 
 from linker.errors import RecordError, shown
-from linker.ids import escaped
+from linker.ids import OPEN, escaped
 from linker.io import sssom
 from linker.io.files import Pathlike, parse_json
 from linker.io.outputs import decision_from_json
 from linker.io.rows import TableRow
 from linker.io.sssom import PREDICATES as SSSOM_PREDICATES
-from linker.linking.decisions import disagree, form_everywhere, parts_of
+from linker.linking.decisions import Parts, disagree, form_everywhere, merged, parts_of
 from linker.records import PREDICATES, Decision, Predicate, State
 
 logger = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ _PART = re.compile(r"part (\d{1,4}) of (\d{1,4})(, related)?(?:; |\Z)", re.ASCII
 _EXPECTED = (
     f"a mention in subject_label and no subject_id, one of {', '.join(_PREDICATES)} in "
     f"predicate_id, nothing or {_NOT} in predicate_modifier, a concept or {_NOTHING} in object_id, "
-    "and all rows of a mention whose comments call them parts of it"
+    "and comments that say which part of a mention each row is of"
 )
 _ESCAPED = re.compile(r"\\([\\|])")  # in a column of lists
 
@@ -106,12 +106,10 @@ def of_answer(cells: Cells, reviewer: str) -> Iterator[Decision]:
     elif not concepts.strip("|"):
         raise ValueError("the state is accepted, and there is no concept_id; expected one")
     else:
-        parts = {*parts_of(Decision("", concepts))}
-        same = [  # in whatever order; ids may hold signs
-            d
-            for d in accepted
-            if "|".join(i or "-1" for i in parts_of(d)) == concepts or {*parts_of(d)} == parts
-        ]
+        parts = parts_of(Decision("", concepts))
+        if all(part is None for part in parts):
+            raise ValueError(f"the state is accepted, and the id {concepts!r}; expected one")
+        same = accepted if _is_said(concepts, merged(accepted)) else []
         if not any(parts):
             kind = ""
         elif "predicate" not in cells:
@@ -121,6 +119,12 @@ def of_answer(cells: Cells, reviewer: str) -> Iterator[Decision]:
     by = reviewer if before else cells["reviewer"] or reviewer
     mention = cells["expanded"] or cells["mention"]
     yield Decision(mention, concepts, is_accepted, cells["scope"], by, predicate=kind)
+
+
+def _is_said(concepts: str, parts: Parts) -> bool:
+    """Whether the ids of a cell, in whatever order, are those of parts; ids may hold signs."""
+    written = [OPEN if part is None else part or "-1" for part in parts]
+    return "|".join(written) == concepts or {*parts_of(Decision("", concepts))} == {*parts}
 
 
 def _written(cells: Cells) -> list[Decision]:
@@ -154,8 +158,8 @@ def of_mappings(
     """Yield the decision of each mapping.
 
     `skos:exactMatch` is a decision by itself. Mappings that follow each other, whose comments say
-    which part of a mention each is of, are one decision. Mappings that no person curated are passed
-    over, and a warning counts them.
+    which part of a mention each is of, are one decision; a part without a mapping is open. Mappings
+    that no person curated are passed over, and a warning counts them.
 
     Args:
         path: the file, for messages.
@@ -197,12 +201,12 @@ def _is_in_bulk(cells: Cells) -> bool:
 
 
 def _goes_on(before: Cells, cells: Cells) -> bool:
-    """Whether a mapping is of the next part of the mention of the one before it."""
+    """Whether a mapping is of a later part of the mention of the one before it."""
     if not cells:
         return False
     (number, *others), (next_number, *next_others) = _part_of(before), _part_of(cells)
     apart = {"object_id": "", "object_label": "", "comment": ""}
-    is_next = (number + 1, others) == (next_number, next_others)
+    is_next = number < next_number and others == next_others
     return is_next and {**before, **apart} == {**cells, **apart}
 
 
@@ -213,17 +217,20 @@ def _of_parts(parts: Sequence[Cells], row: TableRow, reviewer: str) -> Iterator[
         RecordError: they are none.
     """
     cells = parts[0]
-    number, count, is_related, comment = _part_of(cells)
-    is_whole = number == 1 and len(parts) == count and not cells["subject_id"]
+    _, count, is_related, comment = _part_of(cells)
+    places = [_part_of(each)[0] for each in parts]
+    is_known = places[0] >= 1 and places[-1] <= count and not cells["subject_id"]
     predicate, modifier = _PREDICATES.get(cells["predicate_id"]), cells["predicate_modifier"]
     objects = [each["object_id"] for each in parts]
-    if not is_whole or predicate is None or modifier not in ("", _NOT) or "" in objects:
+    if not is_known or predicate is None or modifier not in ("", _NOT) or "" in objects:
         raise RecordError("the row is no decision", row.line, expected=_EXPECTED)
-    concepts = "|".join(escaped(sssom.concept_id(each)) or "-1" for each in objects)
+    concepts = [OPEN] * count
+    for place, each in zip(places, objects, strict=True):
+        concepts[place - 1] = escaped(sssom.concept_id(each)) or "-1"
     document = _DOCUMENT.fullmatch(comment)
     label = cells["author_label"] or cells["reviewer_label"]
     yield Decision(
-        *(cells[MENTION], concepts, modifier != _NOT, document[1] if document else ""),
+        *(cells[MENTION], "|".join(concepts), modifier != _NOT, document[1] if document else ""),
         *(_ESCAPED.sub(r"\1", label) or reviewer, cells["mapping_date"]),
         release=cells["object_source_version"],
         predicate="" if predicate == "related" and not is_related else predicate,

@@ -16,7 +16,14 @@ from linker.dictionary import Dictionary
 from linker.errors import LinkerError, shorten
 from linker.ids import Identify, join_ids, not_known, split_ids
 from linker.io.files import MENTION_LIMIT
-from linker.linking.decisions import concepts_of, in_force, parts_of, place_of, standing
+from linker.linking.decisions import (
+    concepts_of,
+    in_force,
+    opened,
+    parts_of,
+    place_of,
+    standing,
+)
 from linker.linking.decisions_file import DecisionsFile
 from linker.records import PREDICATES, Decision
 from linker.text.normalize import person
@@ -172,11 +179,12 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
         identify: see `linker.ids.split_ids`.
 
     Raises:
-        LinkerError: the mention is blank or too long, a text cannot be written as UTF-8, a
-            rejection does not name one concept, or a predicate is unknown or of none accepted.
+        LinkerError: the mention is blank or too long, a text cannot be written as UTF-8, no part is
+            decided, a rejection does not name one concept, or a predicate is unknown or of none
+            accepted.
     """
     parts = split_ids(decision.concept_id, identify)
-    ids = join_ids(parts) if any(parts) else ""
+    ids = join_ids(parts) if any(parts) or None in parts else ""
     mention, settles = decision.mention.strip(), tuple(map(str.strip, decision.settles))
     reviewer, given = decision.reviewer.strip(), decision.concept_id
     decision = replace(
@@ -187,10 +195,12 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
         problem = f"has {len(mention):,} characters; expected 1 to {MENTION_LIMIT:,}"
     elif not ids and re.fullmatch(r"[\s|,;+]+", given):
         problem = f"has the concept {given!r}; expected an id, or -1 for no concept"
+    elif all(part is None for part in parts):
+        problem = rf"has only open parts, {given!r}; expected an id (one that is ? is written \?)"
     elif not decision.accepted and not len(concepts_of(decision)) == len(parts_of(decision)) == 1:
         problem = f"is rejected for {ids or 'no concept'}; expected one concept"
     elif decision.predicate not in PREDICATES or (
-        decision.predicate and not (decision.accepted and ids)
+        decision.predicate and not (decision.accepted and concepts_of(decision))
     ):
         expected = ", ".join(filter(None, PREDICATES))
         problem = (
@@ -228,18 +238,32 @@ def releases(dictionary: Dictionary) -> str:
 def replaced(before: Sequence[Decision], added: Sequence[Decision]) -> list[Decision]:
     """The decisions that hold no more since the same reviewer said the contrary.
 
+    One that holds on for some of its parts is given with the others alone.
+
     Args:
         before: the decisions that were in force, with their numbers.
         added: those that were added to them, in order of entry.
     """
     places = in_force([*before, *added]).values()
-    still_said = {_claim(decision) for of_place in places for decision in standing(of_place)}
+    counting = [decision for of_place in places for decision in standing(of_place)]
+    still_said = {(*claim, place, part) for d in counting for claim, place, part in _claims(d)}
     names = {person(d.reviewer) for d in added}
-    theirs = [d for d in (*before, *added) if person(d.reviewer) in names]
-    return [decision for decision in theirs if _claim(decision) not in still_said]
+    lost = []
+    for decision in (*before, *added):
+        if person(decision.reviewer) not in names:
+            continue
+        claims = _claims(decision)
+        kept = {place for claim, place, part in claims if (*claim, place, part) in still_said}
+        if gone := opened(decision, kept):
+            lost.append(gone)
+    return lost
 
 
-def _claim(d: Decision) -> tuple[str | bool, ...]:
-    """What a decision says, and who says it."""
-    place = place_of(d.mention, d.scope)
-    return person(d.reviewer), *place, d.accepted, d.predicate, *parts_of(d)
+_Claim = tuple[tuple[str | bool | int, ...], int, str | None]
+
+
+def _claims(d: Decision) -> list[_Claim]:
+    """What a decision says of each part, and who says it."""
+    parts = parts_of(d)
+    claim = person(d.reviewer), *place_of(d.mention, d.scope), d.accepted, d.predicate, len(parts)
+    return [(claim, place, part) for place, part in enumerate(parts)]

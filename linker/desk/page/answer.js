@@ -2,11 +2,12 @@
 
 import { button, byId, count, fill, make, meterOf, percent } from "./elements.js";
 import { HARDLY, LOOKS, NO_CONCEPT, READ, answersOf, assertionOf } from "./predictions.js";
-import { inWords, isSame, lookOf } from "./predictions.js";
+import { inWords, isOpenPart, isSame, lookOf } from "./predictions.js";
 
 export class AnswerView {
-  /** `actions` are {about, choose, chooseBroader, reject}, each called with an id, {chooseReading},
-   * called with several, and {more}; without `choose`, nothing is decided.
+  /** `actions` are {about, chooseBroader, reject}, each called with an id, {choose}, called with an id
+   * and the place of a part, {chooseReading}, called with several ids, {more}, and {use}, called when
+   * another part is in use, on which keys and buttons act; without `choose`, nothing is decided.
    */
   constructor(actions) {
     Object.assign(this, { actions, part: 0, entry: null, asWritten: false });
@@ -16,15 +17,37 @@ export class AnswerView {
   /** Show an entry, the n-th of so many; `about` is the id of the concept shown below. */
   show(entry, number, total) {
     const focused = isSame(entry, this.entry) ? labelOf(this.focused) : null;
-    if (!isSame(entry, this.entry))
-      Object.assign(this, { part: 0, asWritten: false, isLong: false });
+    const before = this.part;
+    this.part = this.partOfNext(entry);
+    if (!isSame(entry, this.entry)) Object.assign(this, { asWritten: false, isLong: false });
     this.entry = entry;
     fill(byId("answer"), entry ? `“${entry.prediction.mention}”` : "No mention is selected");
     fill(byId("place"), entry && placeOf(entry, number, total));
     byId("reasons").hidden = !entry;
     this.draw();
     const buttons = [...byId("candidates").querySelectorAll("button")];
+    if (focused && this.part !== before) return this.headingInUse?.focus({ preventScroll: true });
     if (focused) buttons.find((other) => labelOf(other) === focused)?.focus({ preventScroll: true });
+  }
+
+  /** The part that is in use once an entry is shown: the first that is open of another entry than
+   * the present one; of the same the next that is open, where the part in use was decided meanwhile,
+   * or the one that was taken back.
+   */
+  partOfNext(entry) {
+    const next = entry?.prediction;
+    const before = this.entry?.prediction;
+    const isOpen = next?.parts.map((_, place) => isOpenPart(next, place)) ?? [];
+    const isSameParts = isSame(entry, this.entry) && isOpen.length === before?.parts.length;
+    if (!isSameParts) return Math.max(isOpen.indexOf(true), 0);
+    const wasOpen = before.parts.map((_, place) => isOpenPart(before, place));
+    if (wasOpen[this.part] && !isOpen[this.part]) {
+      const behind = isOpen.indexOf(true, this.part + 1);
+      const first = behind < 0 ? isOpen.indexOf(true) : behind;
+      return first < 0 ? this.part : first;
+    }
+    const back = isOpen.findIndex((now, place) => now && !wasOpen[place]);
+    return back < 0 ? this.part : back;
   }
 
   /** The button of the candidates that has the focus. */
@@ -49,11 +72,20 @@ export class AnswerView {
     return button(text, this.actions.more, { id: "more", "aria-keyshortcuts": "m" });
   }
 
-  /** The ids of the whole answer, with another concept for the part in use; [] for no concept. */
-  idsWith(id = NO_CONCEPT) {
-    const ids = answersOf(this.entry.prediction).map((answer) => answer?.concept_id ?? NO_CONCEPT);
-    ids[this.part] = id;
-    return ids.every((other) => other === NO_CONCEPT) ? [] : ids;
+  /** The ids of a decision on one part, null for each other one, which is left as it is; [] for no
+   * concept of a mention of one part.
+   */
+  idsWith(id = NO_CONCEPT, decided = this.part) {
+    const { parts } = this.entry.prediction;
+    if (parts.length > 1) return parts.map((_, place) => (place === decided ? id : null));
+    return id === NO_CONCEPT ? [] : [id];
+  }
+
+  /** The places of the parts that stay open beside a decision on others. */
+  openBeside(ids) {
+    const { prediction } = this.entry;
+    const places = ids.map((_, place) => place).filter((place) => ids[place] === null);
+    return places.filter((place) => prediction.parts[place] && isOpenPart(prediction, place));
   }
 
   get best() {
@@ -82,11 +114,17 @@ export class AnswerView {
     this.part = place;
     for (const element of byId("candidates").querySelectorAll(".part"))
       element.classList.toggle("in-use", Number(element.dataset.part) === place);
+    this.actions.use?.();
   }
 
   nextPart() {
     const parts = this.entry?.prediction.parts.length ?? 0;
     if (parts > 1) this.usePart((this.part + 1) % parts);
+    return this.headingInUse;
+  }
+
+  /** The heading of the part in use; null where there is one part alone. */
+  get headingInUse() {
     return byId("candidates").querySelector(".in-use h3");
   }
 
@@ -95,17 +133,29 @@ export class AnswerView {
     const best = part.nil ? null : part.candidates[0];
     const use = () => this.usePart(place);
     const attributes = { "data-part": place, onfocusin: use, onclick: use };
-    const list = offers.map((offer, n) => this.candidateOf(offer, n + 1, offer === best));
+    const list = offers.map((offer, n) => this.candidateOf(offer, n + 1, offer === best, place));
     return make(
       `section.part${place === this.part ? ".in-use" : ""}`,
       { ...attributes, "aria-label": several ? `Part ${place + 1}` : "Candidates" },
-      several &&
-        make("h3", { tabindex: "-1" }, `Part ${place + 1}: ${part.text}`, assertionOf(part.assertion)),
+      several && this.headingOf(part, place),
       part.expanded && this.expansionOf(part),
-      !best && make("p.none", this.reasonOfNone(offers)),
+      !best && make("p.none", this.reasonOfNone(part, place, offers)),
       make("ol.candidates", list),
       this.broaderOf(part, several),
       this.promiseOf(part),
+    );
+  }
+
+  /** Which part it is, whether it was decided, and whether keys act on it. */
+  headingOf({ text, assertion }, place) {
+    const decided = !isOpenPart(this.entry.prediction, place);
+    return make(
+      "h3",
+      { tabindex: "-1" },
+      `Part ${place + 1}: ${text}`,
+      assertionOf(assertion),
+      decided && make("span.badge", "decided"),
+      this.actions.choose && make("span.acts", "keys act on this part"),
     );
   }
 
@@ -125,9 +175,9 @@ export class AnswerView {
   }
 
   /** Among how many the right answer is nearly always; COVERAGE of projects/linking.py says how often. */
-  promiseOf({ candidates, set = [] }) {
+  promiseOf({ candidates, open, set = [] }) {
     const count = set.filter(Boolean).length;
-    if (!set.length || this.entry.prediction.state !== "model") return null;
+    if (!set.length || (this.entry.prediction.state !== "model" && !open)) return null;
     const many = count > candidates.length ? `one of ${count} concepts` : `one of the first ${count}`;
     const first = count > 1 ? many : "the first one";
     const answer = [count && first, set.includes(null) && "none of these"].filter(Boolean);
@@ -146,13 +196,15 @@ export class AnswerView {
   }
 
   /** Why a part is answered with no concept. */
-  reasonOfNone(offers) {
-    if (this.entry.prediction.state === "no concept") return "No concept: a reviewer decided so.";
-    if (this.entry.prediction.state === "open") return REJECTED;
+  reasonOfNone({ open, rejected }, place, offers) {
+    const { prediction } = this.entry;
+    if (!isOpenPart(prediction, place)) return "No concept: a reviewer decided so.";
+    const isRejected = rejected?.source === "decision" || !open;
+    if (prediction.state === "open" && isRejected) return REJECTED;
     return offers.length ? "No concept is sure enough." : NOTHING;
   }
 
-  candidateOf(candidate, number, isBest) {
+  candidateOf(candidate, number, isBest, place) {
     const { concept_id: id, name, confidence, matched_name: matched, source } = candidate;
     const { about, choose, reject } = this.actions;
     const verb = isBest ? "Accept" : "Choose";
@@ -177,7 +229,7 @@ export class AnswerView {
       choose &&
         make(
           "span.buttons",
-          button(verb, () => choose(id), { "aria-label": `${verb} ${name}` }),
+          button(verb, () => choose(id, place), { "aria-label": `${verb} ${name}` }),
           button("Reject", () => reject(id), { "aria-label": `Reject ${name}` }),
         ),
     );
@@ -186,7 +238,8 @@ export class AnswerView {
   rivalOf({ kind, parts, confidence }) {
     const answers = answersOf({ parts }).filter(Boolean);
     if (!answers.length) return null;
-    const ids = [...new Set(answers.map((answer) => answer.concept_id))];
+    // a part without a concept is left open
+    const ids = [...new Set(answersOf({ parts }).map((answer) => answer?.concept_id ?? null))];
     const now = answersOf(this.entry.prediction).map((answer) => answer?.concept_id);
     if (ids.join() === now.join()) return null;
     const rejected = this.entry.prediction.decisions.filter(({ accepted }) => !accepted);

@@ -8,6 +8,7 @@ import { clickedOf, drawAnew, markSelected, rangeOf, shownText } from "./places.
 import { isUndecided } from "./queue.js";
 import { ASSERTED, LOOKS, look, meaningOf } from "./predictions.js";
 import { charactersOf, unitsOf } from "./text.js";
+import { answersInWords } from "./verdicts.js";
 
 const LISTED = 200; // documents that are listed at once
 const COLUMNS = ["Document", "Title", "Mentions", "Decided", "Expected wrong"];
@@ -215,12 +216,14 @@ export class DocumentView {
     return this.goTo(number);
   }
 
-  /** Go to the next mention that somebody has to decide on; whether there is one.
+  /** Go to the next mention that somebody has to decide on; whether there is one. One of which parts
+   * are open is the next itself.
    *
    * Who has begun something else meanwhile stays at it.
    */
   goOn() {
     if (this.marking.isBegun) return true;
+    if (this.mentions[this.current]?.state === "open") return true; // a part of it waits
     const waits = (mention, number) => number > this.current && isUndecided(mention);
     const next = this.mentions.findIndex(waits);
     if (next >= 0) this.goTo(next);
@@ -394,8 +397,8 @@ const lookOf = ({ state, answers, confidence }) => look(state, answers, confiden
 
 /** A mention and its answer in words. */
 function labelOf(mention) {
-  const { text, type, state, answers, confidence, assertion, origin } = mention;
-  const names = answers.map((answer) => answer?.name ?? "no concept").join(" and ");
+  const { text, type, state, confidence, assertion, origin } = mention;
+  const names = answersInWords(mention).join(" and ");
   const sure = confidence === null ? "" : `, ${percent(confidence)}`;
   const asserted = ASSERTED[assertion] ? `, ${ASSERTED[assertion]}` : "";
   const by = origin === "hand" ? ", marked by hand" : "";

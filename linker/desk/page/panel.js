@@ -6,24 +6,26 @@ import { showConcept } from "./concept.js";
 import { announce, attempt, byId, fill, make, plural } from "./elements.js";
 import { showReasons } from "./reasons.js";
 import { SearchBox } from "./search.js";
-import { DOUBTFUL, KINDS, MOST, answersOf, confidenceOf, isSame } from "./predictions.js";
+import { DOUBTFUL, KINDS, MOST, NO_CONCEPT, answersOf, isSame } from "./predictions.js";
 import { longForm, markOf, scopeOf } from "./predictions.js";
-import { disputants, showDecisions } from "./verdicts.js";
+import { disputants, partsInWords, showDecisions } from "./verdicts.js";
 
 export class Panel {
   /** `page` has {act, decide, withdraw}: `act` is called with what a button does, `decide` with an
-   * entry, a decision {ids, accepted, predicate, asWritten, isHere, settles} on it, and the decision in
-   * words; `withdraw` with a decision. A page without `decide` shows answers alone.
+   * entry, a decision {ids, accepted, predicate, asWritten, isHere, settles} on it, of whose ids null is
+   * a part that is left as it is, and the decision in words; `withdraw` with a decision. A page without
+   * `decide` shows answers alone.
    */
   constructor(page) {
     this.page = page;
     this.isCleared = false; // whether what was typed is gone already for what is shown next
     const about = (id) => this.about(id);
     const deciding = page.decide && {
-      choose: (id) => this.onShown(() => this.choose(id)),
+      choose: (id, place) => this.onShown(() => this.choose(id, place)),
       chooseBroader: (id) => this.onShown(() => (chooseKind("broad"), this.choose(id))),
       chooseReading: (ids) => this.onShown(() => this.decide({ ids, asWritten: true })),
       reject: (id) => this.onShown(() => this.reject(id)),
+      use: () => this.showDeciding(this.entry),
     };
     this.actionsOfConcepts = { about, ...deciding };
     this.view = new AnswerView({ ...this.actionsOfConcepts, more: () => attempt(() => this.more()) });
@@ -56,14 +58,14 @@ export class Panel {
   /** What keys and buttons decide. */
   deciding = {
     accept: () => {
-      const why = this.entry && whyNotAccept(this.entry.prediction);
+      const why = this.entry && whyNotAccept(this.entry.prediction, this.view.part);
       return why ? announce(why) : this.choose(this.view.best?.concept_id);
     },
     reject: () =>
       this.view.best
         ? this.reject(this.view.best.concept_id)
         : announce("There is no concept to reject."),
-    none: () => this.decide({ ids: [] }),
+    none: () => (this.entry ? this.choose() : announce("Select a mention first.")),
     choose: (number) => {
       const offer = this.view.offered(Number(number));
       if (offer) return this.choose(offer.concept_id);
@@ -95,17 +97,23 @@ export class Panel {
     showDecisions(entry?.prediction, this.page.withdraw);
   }
 
-  /** Show what can be decided: what Accept would accept, and whether that is likely to be right. */
+  /** Show what can be decided: what Accept would accept, and whether that is likely to be right. Of
+   * several parts it is that of the part in use.
+   */
   showDeciding(entry) {
     const prediction = entry?.prediction;
+    const { part } = this.view;
     for (const id of ["accept", "reject", "none"]) byId(id).disabled = !entry;
     byId("in-document").disabled = !entry || !scopeOf(entry);
     if (byId("in-document").disabled) byId("scope").value = "";
-    const why = prediction && whyNotAccept(prediction);
-    const isNone = prediction && !why && !answersOf(prediction).some(Boolean);
-    const isDoubtful = prediction && !isNone && (confidenceOf(prediction) ?? 1) < DOUBTFUL;
-    const key = make("kbd", { "aria-hidden": "true" }, "a");
-    fill(byId("accept"), isNone ? "Accept “no concept” " : "Accept ", key);
+    const why = prediction && whyNotAccept(prediction, part);
+    const isNone = prediction && !why && !this.view.best;
+    const isDoubtful = prediction && !isNone && (prediction.parts[part].confidence ?? 1) < DOUBTFUL;
+    const of = prediction?.parts.length > 1 ? `part ${part + 1} ` : "";
+    const key = (name) => make("kbd", { "aria-hidden": "true" }, name);
+    fill(byId("accept"), `Accept ${of}${isNone ? "as “no concept” " : ""}`, key("a"));
+    fill(byId("reject"), `Reject ${of && `in ${of}`}`, key("r"));
+    fill(byId("none"), `No concept ${of && `in ${of}`}`, key("n"));
     byId("accept").classList.toggle("main", !isDoubtful);
     byId("accept").disabled ||= Boolean(why);
     byId("accept").title = why ?? "";
@@ -155,10 +163,10 @@ export class Panel {
     return byId("reasons").scrollIntoView({ block: "nearest" });
   }
 
-  /** Choose a concept for the part in use. */
-  choose(id) {
+  /** Choose a concept, or none, for a part; other parts stay as they are. */
+  choose(id, place) {
     if (!this.entry) return announce("Select a mention first.");
-    return this.decide({ ids: this.view.idsWith(id) });
+    return this.decide({ ids: this.view.idsWith(id, place) });
   }
 
   reject(id) {
@@ -171,9 +179,11 @@ export class Panel {
     const long = longForm(entry.prediction);
     const mention = (!asWritten && long) || entry.prediction.mention;
     const isHere = byId("scope").value === "document" || Boolean(asWritten && long);
-    const what = ids.length ? ids.join(" and ") : "no concept";
-    const predicate = accepted && ids.length ? chosenKind() : "";
-    const words = `${mention}: ${accepted ? "" : "not "}${what}${markOf(predicate)}.`;
+    const concepts = ids.filter((id) => id && id !== NO_CONCEPT);
+    const predicate = accepted && concepts.length ? chosenKind() : "";
+    const what = partsInWords(ids);
+    const left = this.view.openBeside(ids).map((place) => ` Part ${place + 1} is open.`);
+    const words = `${mention}: ${accepted ? "" : "not "}${what}${markOf(predicate)}.${left.join("")}`;
     const settles = disputants(entry.prediction);
     const decision = { mention, ids, accepted, predicate, asWritten, isHere, settles };
     chooseKind(); // what is decided next is exact again
@@ -199,11 +209,13 @@ export class Panel {
   }
 }
 
-/** Why an answer cannot be accepted as it is; null where it can. */
-function whyNotAccept(prediction) {
-  if (prediction.state === "disputed")
+/** Why the answer of a part cannot be accepted as it is; null where it can. */
+function whyNotAccept({ state, parts }, place) {
+  if (state === "disputed")
     return "Reviewers disagree: choose an answer by its number, or press n for no concept.";
-  if (prediction.state !== "open") return null;
+  const { nil, open, rejected } = parts[place];
+  const isModels = open && rejected?.source !== "decision";
+  if (state !== "open" || !nil || isModels) return null;
   return "There is no concept to accept: choose one by its number, or press n for no concept.";
 }
 

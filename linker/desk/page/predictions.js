@@ -12,6 +12,13 @@ export const noneOf = ({ state }) => (state === "open" ? "no answer yet" : "no c
 export const answersOf = (prediction) =>
   prediction.parts.map((part) => (part.nil ? null : (part.candidates[0] ?? null)));
 
+/** Whether nobody decided on a part of a prediction. */
+export function isOpenPart({ state, parts }, place) {
+  if (isDecided(state)) return false;
+  const isDecidedInParts = parts.some(({ open }) => open);
+  return isDecidedInParts ? Boolean(parts[place].open) : true;
+}
+
 /* What a text says of what it names, where that is not plainly present; see linker/records.py. */
 export const ASSERTED = {
   absent: "denied",

@@ -2,7 +2,8 @@
    asked of the service, a page at a time, when they come into sight. */
 
 import { attempt, byId, count, make, meterOf, percent, plural } from "./elements.js";
-import { ASSERTED, LOOKS, assertionOf, isDecided, look, noneOf } from "./predictions.js";
+import { ASSERTED, LOOKS, assertionOf, isDecided, look } from "./predictions.js";
+import { answersInWords, partsOf } from "./verdicts.js";
 
 const PAGE = 100; // rows of a request
 const AROUND = 6; // rows above and below those in sight
@@ -229,8 +230,10 @@ function rowElement(row, place) {
   };
   if (!row) return make("div.row.waiting", { ...attributes, "aria-label": "loading" }, "…");
   const seen = look(row.state, row.answers, row.confidence);
-  const names = row.answers.map((answer) => answer?.name ?? noneOf(row)).join(" | ");
-  const ids = row.answers.map((answer) => answer?.concept_id ?? "–").join(" | ");
+  const names = answersInWords(row).join(" | ");
+  const parts = partsOf(row.ids);
+  const idOf = (answer, place) => (parts[place] === null ? "?" : (answer?.concept_id ?? "–"));
+  const ids = row.answers.map(idOf).join(" | ");
   const kind = (row.predicate && ` as ${row.predicate}`) + (row.bulk ? " in bulk" : "");
   const who = row.reviewers.join(", ");
   const by = who && ` · ${who}`;

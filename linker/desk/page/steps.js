@@ -49,7 +49,8 @@ export class Steps {
     const kept = { key: entry.row.key, concept_id: joined(ids) || null, accepted, predicate, settles };
     const where = { here: isHere, as_written: isShort, ...(number && { document: number }) };
     const isSplit = isHere || isShort; // the rest of the row becomes one of its own
-    const waits = isSplit || number; // for what becomes of the row, or of the text
+    const isOfPart = ids.includes(null); // so that the row may stay open
+    const waits = isSplit || isOfPart || number; // for what becomes of the row, or of the text
     const moves = goesOn && accepted;
     const place = this.page.place();
     const reviewer = await who();
@@ -71,6 +72,7 @@ export class Steps {
     await this.page.changed(answer);
     if (isSplit) await this.page.refresh();
     if (isElsewhere) hasNext = true;
+    else if (isOfPart && isSplit && (await this.goToSplit(entry, number, answer.rows))) hasNext = true;
     else if (moves && waits) hasNext = await this.page.goOn(place - 1);
     else if (hasNext && !isUndecided(this.page.row()))
       hasNext = await this.page.goOn(this.page.place()); // the decision was on that row, too
@@ -78,6 +80,15 @@ export class Steps {
     const said = answer.replaced.map(sentenceToItsReviewer).join(" and ");
     if (!said) return announce(`${words}${last}`);
     return this.announce(`${words} ${said}; this replaces it.${last} `);
+  }
+
+  /** Go on with the next part of the mentions that a decision split off; whether one is open. */
+  async goToSplit({ row }, number, rows) {
+    if (number) return false; // the text selects by the place of a mention
+    const key = `${row.key.split("@")[0]}@${row.first.document}`;
+    const isOpen = rows.some((other) => other.key === key && other.state === "open");
+    if (isOpen) await this.page.goTo(key);
+    return isOpen;
   }
 
   send(path, body) {

@@ -2,7 +2,7 @@
 
 import { nameOf } from "./concept.js";
 import { button, byId, fill, make } from "./elements.js";
-import { NO_CONCEPT, markOf } from "./predictions.js";
+import { NO_CONCEPT, markOf, noneOf } from "./predictions.js";
 
 const READ_AT_ONCE = 50; // names of concepts
 const names = new Map(); // of concepts, by id
@@ -53,22 +53,52 @@ export const verdict = (decision) => (decision.accepted ? "" : "not ") + concept
 
 function conceptsOf(decision) {
   const named = (id) => `${names.get(id) ?? ""} ${id}`.trim();
-  const inWords = (part) => part.map(named).join(" with ") || "no concept";
-  const concepts = partsOf(decision.concept_id).map(inWords).join(" and ") || "no concept";
-  return concepts + markOf(decision.predicate);
+  const inWords = (part) => part && (part.map(named).join(" with ") || "no concept");
+  return partsInWords(partsOf(decision.concept_id).map(inWords)) + markOf(decision.predicate);
 }
 
+/** What was said of parts, each in words or by its id; of a part that is null nothing was. */
+export function partsInWords(parts) {
+  const said = parts.map((part, place) => {
+    const words = part === NO_CONCEPT ? "no concept" : part;
+    return words && (parts.includes(null) ? `part ${place + 1} is ${words}` : words);
+  });
+  return said.filter(Boolean).join(" and ") || "no concept";
+}
+
+const OPEN = "?"; // in decisions, stands for a part on which nobody decided
+
 /** Ids of parts as one text; as linker/ids.py writes them: a backslash stands before a sign that
- * is part of an id. */
-export const joined = (ids) =>
-  ids.map((id) => (id === NO_CONCEPT ? id : id.replace(/[\\|,;]|^\+|\+(?!$)/g, "\\$&"))).join("|");
-const partsOf = (text) =>
-  (text?.match(/(?:\\.|[^|\\])+/g) ?? []).map((part) =>
-    part === NO_CONCEPT
-      ? []
-      : part.match(/(?:\\.|\+$|[^+\\])+/g).map((id) => id.replace(/\\(.)/g, "$1")),
-  );
-const idsOf = ({ concept_id: ids }) => partsOf(ids).flat();
+ * is part of an id. A part that is null is left open. */
+export const joined = (ids) => ids.map(escaped).join("|");
+
+function escaped(id) {
+  if (id === null) return OPEN;
+  if (id === OPEN) return `\\${OPEN}`;
+  return id === NO_CONCEPT ? id : id.replace(/[\\|,;]|^\+|\+(?!$)/g, "\\$&");
+}
+
+/** The ids of each part in such a text; none of a part without a concept, null for an open one. */
+export const partsOf = (text) => (text?.match(/(?:\\.|[^|\\])+/g) ?? []).map(idsOfPart);
+
+function idsOfPart(part) {
+  if (part === OPEN) return null;
+  if (part === NO_CONCEPT) return [];
+  return part.match(/(?:\\.|\+$|[^+\\])+/g).map((id) => id.replace(/\\(.)/g, "$1"));
+}
+
+/** The answers of the parts of a row in words; of one on which nobody decided beside decided ones, what
+ * the model says. */
+export function answersInWords({ answers, ids, state }) {
+  const parts = partsOf(ids);
+  const none = parts.includes(null) ? "no concept" : noneOf({ state });
+  return answers.map((answer, place) => {
+    if (parts[place] !== null) return answer?.name ?? none;
+    return answer ? `open (perhaps ${answer.name})` : "open";
+  });
+}
+
+const idsOf = ({ concept_id: ids }) => partsOf(ids).flat().filter(Boolean);
 export const whoOf = ({ reviewer }) => reviewer || "nobody named";
 
 /** Those who disagree on a mention, whom a decision on it settles. */

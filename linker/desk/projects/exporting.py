@@ -289,7 +289,9 @@ class Exporter:
         """The cells of the columns that are added, for a mention of a form."""
         every = zip(linked_tables.COLUMNS, linked_tables.cells(prediction), strict=True)
         cells = [cell for name, cell in every if name in self._answer]
-        said = prediction.decisions if prediction and prediction.state == "accepted" else ()
+        said = (
+            prediction.decisions if prediction and prediction.state in ("accepted", "open") else ()
+        )
         predicate = predicate_in(said)
         cells.append("" if predicate is None else predicate or "exact")
         return [*cells, *(self._remarks.get((form, kind), "") for kind in _REMARKS)]

@@ -31,10 +31,10 @@ from linker.desk.projects.store import Missing, Project
 from linker.dictionary import Dictionary
 from linker.dictionary.hierarchy import selected
 from linker.evaluation.failures import EXAMPLES, KINDS, Failure, failures
-from linker.ids import join_ids, part_ids
+from linker.ids import part_ids
 from linker.io.outputs import UNSURE, Outcome, joined_ids
 from linker.linking.decided import Decided
-from linker.linking.decisions import Place, Ruling, predicate_in, ruled
+from linker.linking.decisions import Place, Ruling, ids_text, predicate_in, ruled
 from linker.linking.linker import Linker
 from linker.linking.tally import Expected, Tally
 from linker.records import Decision, Mention, Prediction, Selection, parse_spans
@@ -99,7 +99,7 @@ SELECT state, type, reviewers, count(*), sum(count)
 FROM rows GROUP BY state, type, reviewers
 """
 _SHOWN = (
-    *("key", "mention", "type", "count", "documents", "state", "confidence", "assertion"),
+    *("key", "mention", "type", "count", "documents", "state", "ids", "confidence", "assertion"),
     "predicate",
 )
 """What is shown of a row as it is."""
@@ -216,7 +216,7 @@ class Queue:
             return False
         state = "accepted" if any(ruling.parts) else "no concept"
         is_answered = decided.can_answer(ruling.parts, self._linkable)
-        ids = join_ids([[i] for i in ruling.parts]) if is_answered else ""
+        ids = ids_text(ruling.parts) if is_answered else ""
         if is_answered and len(ruling.parts) == 1 and not ruling.is_in_bulk:
             row.ids, row.confidence = ids, None
             (concept,) = ruling.parts
@@ -551,5 +551,7 @@ def decided_mentions(
     total = 0
     for form, scope, count in connection.execute(statement, [number]):
         where = dict.fromkeys([(form, scope), (form, "")])
-        total += count * bool(ruled(places[place] for place in where if place in places).parts)
+        ruling = ruled(places[place] for place in where if place in places)
+        if ruling.parts and None not in ruling.parts:
+            total += count
     return total

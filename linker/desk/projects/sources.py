@@ -402,6 +402,7 @@ def _of_items(known: Opened, limit: _Limit) -> Content:
     documents = Items(Document)
     types = set[str]()
     is_marked = False
+    blank = 0
     for place, item in enumerate(readers.read(known.file, known.kind), 1):
         if isinstance(item, Document):
             limit.count(1 + len(item.mentions))
@@ -413,12 +414,15 @@ def _of_items(known: Opened, limit: _Limit) -> Content:
             limit.count()
             rows.add(Row(place, item.text, item.type))
             types.add(item.type)
+        else:
+            blank += 1
     if rows.count and documents.count:
         raise LinkerError(f"{known.file}: holds mentions and documents; make two files of it")
     if not rows.count and not documents.count:
         raise LinkerError(f"{known.file}: holds no mentions; check that it is the right file")
     kind: Kind = "documents" if documents.count else "list"
     about: Any = {"types": frozenset(types), "is_marked": is_marked, "documents": documents}
+    about["blank"] = blank
     return Content("", known.file, kind, known.kind, known.encoding, rows=rows, **about)
 
 

@@ -34,7 +34,7 @@ class NewDecision(Strict):
 
     mention: Annotated[str, Field(min_length=1, max_length=1_000)]
     concept_id: Annotated[str, Field(min_length=1, max_length=1_000)] | None = Field(
-        description='null: no concept; "A|B": of each part.'
+        description='null: no concept; "A|B": of each part; "A|?": one is left open.'
     )
     accepted: bool = Field(True, description="false: this concept is rejected.")
     predicate: Predicate = Field(

@@ -38,7 +38,9 @@ class GroupDecision(Strict):
     """What a reviewer says of the mentions of a row."""
 
     key: Annotated[str, Field(max_length=50)]
-    concept_id: _Id | None = Field(description='null: no concept; "A|B": of each part.')
+    concept_id: _Id | None = Field(
+        description='null: no concept; "A|B": of each part; "A|?": one is left open.'
+    )
     accepted: bool = Field(True, description="false: this concept is rejected.")
     predicate: Predicate = Field("", description="What the concept is to the mention.")
     here: bool = Field(False, description="In this document only; of a table, everywhere.")

@@ -26,7 +26,7 @@ TEXT = st.text(string.ascii_letters + "\"' é,;|", max_size=8).map(str.strip)
 ONE = st.builds(
     Decision,
     TEXT.filter(bool),
-    st.sampled_from(["MESH:D1", "", "A|-1", "A+B|C"]),
+    st.sampled_from(["MESH:D1", "", "A|-1", "A+B|C", "A|?", r"?|\?", "-1|?"]),
     st.just(True),
     TEXT,
     TEXT,
@@ -65,6 +65,12 @@ def test_tables_of_curators(tmp_path: Path) -> None:
     assert list(exchange.read(named)) == said
     kinds = table(tmp_path, "mention\tid\tpredicate\n" + "".join(f"m\tA\t{k}\n" for k in KINDS))
     assert [decision.predicate for decision in exchange.read(kinds)] == [*KINDS.values()]
+
+
+def test_open_parts_in_a_table_that_a_person_filled_in(tmp_path: Path) -> None:
+    plain = table(tmp_path, "a and b\tA|?\nc\t?\nd and e\t? | ?\nf\tF\ng and h\t?,-1\n")
+    said = [("a and b", "A|?"), ("f", "F"), ("g and h", "?|-1")]
+    assert [(d.mention, d.concept_id) for d in exchange.read(plain)] == said
 
 
 BAD = (
@@ -196,11 +202,37 @@ def test_imports_of_one_file_at_once_store_each_decision_once(tmp_path: Path) ->
         assert len(store.list()) == 299  # no double is left in force
 
 
+def test_an_import_of_parts_may_be_repeated(tmp_path: Path) -> None:
+    """Also of an export, in which what was said at once may be in parts, or the other way round."""
+    rows = [Decision("m", ids, time="1") for ids in ("A|B", "C|?")]
+    with DecisionStore(tmp_path / "d.db") as store:
+        assert add_new(store, *rows) == (["A|B", "C|?"], 0)
+        assert add_new(store, *rows) == ([], 0)
+        assert in_force(store) == ["?|B", "C|?"]
+        assert add_new(store, *store.list()) == ([], 0)
+        assert add_new(store, Decision("m", "A|?", time="1")) == ([], 0)
+        assert add_new(store, Decision("m", "?|D", time="1")) == (["?|D"], 0)
+
+
+def test_rows_on_parts_without_a_time_are_taken_once(tmp_path: Path) -> None:
+    rows = [Decision("m", ids, reviewer="ann") for ids in ("A|?", "?|B")]
+    with DecisionStore(tmp_path / "d.db") as store:
+        assert add_new(store, *rows) == (["A|?", "?|B"], 0)
+        assert add_new(store, *rows) == ([], 0)
+        assert in_force(store) == ["A|?", "?|B"]
+
+
 def test_mentions_to_train_on(tmp_path: Path) -> None:
     decisions = [
+        Decision("open", "A|?"),
+        Decision("by parts", "B|?", reviewer="ann"),
+        Decision("by parts", "?|C", reviewer="bob"),
+        Decision("a part has none", "B|?"),
+        Decision("a part has none", "?|-1"),
         Decision("a", "A"),
         Decision("a", "A", reviewer="ann"),
         Decision("b", "B|C"),
+        Decision("together", "B+C|A"),
         Decision("none", ""),
         Decision("wrong", "A", accepted=False),
         Decision("part", "A|-1"),
@@ -212,11 +244,13 @@ def test_mentions_to_train_on(tmp_path: Path) -> None:
         Decision("disputed", "B", reviewer="bob"),
     ]
     file = io.StringIO()
-    assert exchange.export(decisions, "mentions", file) == len(decisions) - 4
+    assert exchange.export(decisions, "mentions", file) == len(decisions) - 7
     path = table(tmp_path, file.getvalue())
     assert [(m.text, m.gold) for m in mentions.read(path)] == [
+        ("by parts", parse_gold("B|C")),
         ("a", parse_gold("A")),
         ("b", parse_gold("B|C")),
+        ("together", parse_gold("B+C|A")),
         ("none", ()),
     ]
 

@@ -37,6 +37,10 @@ BROAD = Decision("x", "A", reviewer="ann", time="2026", predicate="broad")
 NOT_A = Decision("x", "A", False, reviewer="ann", time="2026")
 
 
+A_ALONE = Decision("x", "A|?", reviewer="ann", time="2026")
+B_ALONE = Decision("x", "?|B", reviewer="bob", time="2026")
+
+
 @pytest.mark.parametrize(
     ("state", "concept", "before", "new"),
     [
@@ -59,6 +63,14 @@ NOT_A = Decision("x", "A", False, reviewer="ann", time="2026")
         ("rejected", "A|B", [NOT_A], None),
         ("accepted", "", [Decision("x", "", reviewer="ann", time="2026")], InputError),
         ("accepted", "", [], InputError),
+        ("open", "A|?", [A_ALONE], None),  # as linker wrote it
+        ("accepted", "A|B", [A_ALONE], ("A|B", True)),
+        ("accepted", "A|B", [A_ALONE, B_ALONE], None),  # as linker wrote it
+        ("accepted", "A|C", [A_ALONE, B_ALONE], ("A|C", True)),
+        ("accepted", "A|?", [BOB], ("A|?", True)),
+        ("accepted", "|?", [BOB], ("-1|?", True)),
+        ("accepted", "?", [], InputError),
+        ("accepted", "?|?", [], InputError),
     ],
 )
 def test_states_beside_earlier_decisions(
@@ -145,6 +157,7 @@ def read_text(tmp_path: Path, text: str) -> Iterator[Decision]:
 def test_an_export_comes_back(tmp_path: Path, decisions: list[Decision]) -> None:
     decisions.append(Decision("m", "MESH:D1", accepted=False, scope="7, 8"))
     decisions.append(Decision("m", "MESH:D1", scope="7, characters 2-3"))
+    decisions += [Decision("m", "?|MESH:D1|-1"), Decision("n", "MESH:D1|?"), Decision("n", "-1|?")]
     decisions = [*map(checked, dict.fromkeys(decisions))]
     file = io.StringIO()
     sssom.write_curated(decisions, file)
@@ -162,6 +175,9 @@ def test_an_export_comes_back(tmp_path: Path, decisions: list[Decision]) -> None
         (["related\tA:2\tpart 1 of 2, related", "related\tA:3\tpart 2 of 2, related"],
          "A:2|A:3", "related"),
         (["broad\tA:2\tpart 1 of 2; x", "broad\tA:3\tpart 2 of 2; x"], "A:2|A:3", "broad"),
+        (["related\tA:2\tpart 2 of 2"], "?|A:2", ""),
+        (["related\tA:2\tpart 1 of 3", "related\tA:3\tpart 3 of 3"], "A:2|?|A:3", ""),
+        (["exact\tsssom:NoTermFound\tpart 1 of 2"], "-1|?", ""),
     ],
 )  # fmt: skip
 def test_the_kind_of_a_mapping_is_read(
@@ -179,8 +195,8 @@ def test_the_kind_of_a_mapping_is_read(
     "row",
     [
         f"a\tskos:closeMatch\tA:1\t{HAND}",
-        f"a\tskos:relatedMatch\tA:1\t{HAND}\tpart 1 of 2",
-        f"a\tskos:relatedMatch\tA:1\t{HAND}\tpart 2 of 2",
+        f"a\tskos:relatedMatch\tA:1\t{HAND}\tpart 0 of 2",
+        f"a\tskos:relatedMatch\tA:1\t{HAND}\tpart 3 of 2",
         f"a\tskos:broadMatch\tA:1\t{HAND}\t\t\tNot",
         f"a\tskos:exactMatch\tA:1\t{HAND}\t\t\tnot",
         f"a\tskos:exactMatch\t\t{HAND}",

@@ -230,9 +230,12 @@ def test_a_file_that_was_changed_is_refused(path: Path, script: str) -> None:
         ("A17.0+|G01*", "A17.0+|G01*", ("A17.0+", "G01*")),
         (r"C81\,3", r"C81\,3", ("C81,3",)),
         ("127009", "127009", ("127009",)),
+        ("D1 | ?", "D1|?", ("D1", None)),
+        ("-1|?", "-1|?", ("", None)),
+        (r"\?|?", r"\?|?", ("?", None)),
     ],
 )
-def test_parts(text: str, concept_id: str, parts: tuple[str, ...]) -> None:
+def test_parts(text: str, concept_id: str, parts: tuple[str | None, ...]) -> None:
     assert parts_of(Decision("m", text)) == parts
     assert checked(Decision(" m ", text)) == Decision("m", concept_id)
 
@@ -242,10 +245,11 @@ def test_parts(text: str, concept_id: str, parts: tuple[str, ...]) -> None:
     [
         Decision(" ", "D1"),
         Decision("x" * 1001, "D1"),
-        *(Decision("m", ids) for ids in ("|||", ";", " , ")),
-        *(Decision("m", ids, accepted=False) for ids in ("", "D1|D2", "D1|-1")),
+        *(Decision("m", ids) for ids in ("|||", ";", " , ", "?", "?|?")),
+        *(Decision("m", ids, accepted=False) for ids in ("", "D1|D2", "D1|-1", "D1|?")),
         Decision("m", "D1", predicate="close"),  # type: ignore[arg-type]
         Decision("m", "", predicate="broad"),
+        Decision("m", "-1|?", predicate="broad"),
         Decision("m\ud800", "D1"),
         Decision("m", "D1", reviewer="\0"),
         Decision("m", "D1", settles=("\0",)),
@@ -280,6 +284,38 @@ def test_what_is_added_replaces_as_in_the_whole_log(decisions: list[Decision], c
     ]
 
 
+def test_what_is_replaced_of_parts() -> None:
+    first, second = Decision("m", "A|?", id=1), Decision("m", "A|B", id=2)
+    assert replaced([first], [Decision("m", "?|B")]) == []
+    assert replaced([first], [second]) == []  # it says the same, and more
+    assert replaced([second], [Decision("m", "C|?", id=3)]) == [replace(second, concept_id="A|?")]
+    assert replaced([second], [Decision("m", "X", id=3)]) == [second]
+
+
+def test_parts_are_withdrawn_one_by_one(path: Path) -> None:
+    """The log keeps what was said at once, and the list what of it holds."""
+    with DecisionStore(path) as store:
+        store.add([Decision("m", "A|?", reviewer="ann")], Step("first", "ann"))
+        store.add([Decision("m", "?|B", reviewer="ann")], Step("second", "ann"))
+        assert [d.concept_id for d in store.list("m")] == ["A|?", "?|B"]
+        with store.transaction() as connection:
+            undo(connection, None, "ann")
+        assert [d.concept_id for d in store.list()] == ["A|?"]
+        store.add([Decision("m", "C|D", reviewer="ann"), Decision("m", "E|?", reviewer="ann")])
+        assert [d.concept_id for d in store.list()] == ["?|D", "E|?"]
+        past = [(entry.decision.concept_id, entry.state) for entry in store.history()]
+        assert past[2:] == [("C|D", "in force"), ("E|?", "in force")]
+        store.withdraw([4])
+        assert [d.concept_id for d in store.list()] == ["C|D"]
+
+
+def test_a_dictionary_that_has_the_sign_of_an_open_part_as_an_id(tmp_path: Path) -> None:
+    (tmp_path / "odd.tsv").write_text("id\tname\n?\tunknown\nA\tgout\n")
+    dictionary = Dictionary.read(tmp_path / "odd.tsv")
+    assert parts_of(identified(Decision("m", "A|?"), dictionary)) == ("A", None)
+    assert parts_of(identified(Decision("m", r"A|\?"), dictionary)) == ("A", "?")
+
+
 def test_ids_are_looked_up_whole(tmp_path: Path) -> None:
     """They may hold the signs that join ids, and parts of them may be ids, too."""
     ids = ("A17.0", "A17.0+", "C81", "C81,3", "A|1")
@@ -287,7 +323,7 @@ def test_ids_are_looked_up_whole(tmp_path: Path) -> None:
     dictionary = Dictionary.read(tmp_path / "odd.tsv")
     for text in (*ids, "A17.0+|C81,3"):
         decision = identified(Decision("m", text), dictionary)
-        assert "|".join(parts_of(decision)) == text
+        assert "|".join(map(str, parts_of(decision))) == text
         assert checked(decision) == decision
     for text in ("A17.1+", "C81,4", "OMIM:127009"):
         with pytest.raises(LinkerError):

@@ -37,6 +37,28 @@ def test_a_table_comes_out_as_it_came_in_with_what_became_of_it(desk: Desk) -> N
     assert second.endswith(";model;;;;;;;;;ask")
 
 
+def test_an_open_part_goes_out_and_comes_back(desk: Desk) -> None:
+    composite = "breast and ovarian cancer"
+    desk.create(f"mention,ward\n{composite},1\n")
+    desk.decide(composite, "MESH:D001943|?", predicate="broad")
+    header, (line,) = desk.table()
+    shown = [line[name] for name in ("concept_id", "state", "source", "reviewer", "predicate")]
+    assert shown == ["MESH:D001943|?", "open", "decision|", "Ada", "broad"]
+    assert line["confidence"].startswith("1.0000|0.")
+    for form in ("tsv", "decisions"):
+        assert b"MESH:D001943|?" in desk.export(form)
+    stored = desk.add(desk.written(header, [line]))
+    assert len(desk.store.list()) == 1  # it says nothing new
+    assert stored.number == 1
+    line |= {"concept_id": "MESH:D001943|MESH:D010051", "state": "accepted"}
+    desk.add(desk.written(header, [line]), "again.csv")
+    assert [d.concept_id for d in desk.store.list()] == [
+        "MESH:D001943|?",
+        "MESH:D001943|MESH:D010051",
+    ]
+    assert {row["state"] for row in desk.rows()} == {"accepted"}
+
+
 def test_documents_come_out_in_their_format_and_others(desk: Desk) -> None:
     desk.create(PUBTATOR, "some.pubtator.txt")
     desk.decide("breast cancer", None, here=True, document=2)

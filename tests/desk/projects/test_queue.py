@@ -319,6 +319,53 @@ def test_reviewers_disagree_until_somebody_settles_it(desk: Desk) -> None:
     assert desk.row("gout")["reviewers"] == ["Eve"]
 
 
+COMPOSITE = "breast and ovarian cancer"
+BREAST, OVARIAN, ATAXIA = "MESH:D001943", "MESH:D010051", "MESH:D001260"
+
+
+def test_a_row_stays_open_until_each_part_is_decided(desk: Desk) -> None:
+    desk.create(f"mention\n{COMPOSITE}\ngout\n")
+    before = desk.row(COMPOSITE)
+    assert [answer["concept_id"] for answer in before["answers"]] == [BREAST, OVARIAN]
+    desk.decide(COMPOSITE, f"{ATAXIA}|?")
+    row = desk.row(COMPOSITE)
+    assert (row["state"], row["reviewers"]) == ("open", ["Ada"])
+    first, second = row["answers"]
+    assert (first["concept_id"], first["confidence"]) == (ATAXIA, 1.0)
+    assert (second, row["ids"]) == (before["answers"][1], f"{ATAXIA}|?")
+    assert [row["mention"] for row in desk.rows(show="undecided")] == [COMPOSITE, "gout"]
+    with desk.reading() as queue:
+        assert queue.summary()["decided"] == 0
+        assert not queue.acceptable(Filter(q=COMPOSITE))  # a bulk decides no part alone
+        decided = queues.decided_mentions(queue.connection, 1, desk.decided.places)
+    assert decided == 0
+    desk.decide(COMPOSITE, "?|-1", "Bob")
+    row = desk.row(COMPOSITE)
+    assert (row["state"], row["reviewers"]) == ("accepted", ["Ada", "Bob"])
+    assert row["answers"][1] is None
+    changes.undo(desk.store, 1, "Bob")
+    assert desk.row(COMPOSITE)["state"] == "open"
+    desk.decide(COMPOSITE, f"{BREAST}|?", "Bob")  # the same part, differently
+    assert desk.row(COMPOSITE)["state"] == "disputed"
+    desk.decide(COMPOSITE, f"{BREAST}|?", "Eve", settles=("Ada", "Bob"))
+    row = desk.row(COMPOSITE)
+    assert (row["state"], row["reviewers"]) == ("open", ["Eve"])
+
+
+def test_in_bulk_each_part_is_above_the_limit(desk: Desk) -> None:
+    desk.create(f"mention\n{COMPOSITE}\n")
+    shown = [
+        {"concept_id": i, "name": i, "confidence": sure}
+        for i, sure in ((BREAST, 0.99), (OVARIAN, 0.1))
+    ]
+    with desk.store.transaction() as connection:
+        statement = "UPDATE answers SET shown = ?, confidence = ?"
+        connection.execute(statement, [json.dumps(shown), 0.99 * 0.1])
+    with desk.reading() as queue:
+        for limit, count in ((0.9, 0), (0.5, 0), (0.05, 1)):
+            assert queue.acceptable_figures(Filter(above=limit))["groups"] == count
+
+
 def test_flags_and_notes_filter_and_are_undone(desk: Desk) -> None:
     desk.create("mention\nHämophilie\ngout\nbreast cancer\n")
     for kind, value in (("flag", "1"), ("note", "ask Bob")):

@@ -95,8 +95,9 @@ def make(address: str) -> Make:
     """Makes a project of a file, and gives its address once it is linked; others go before."""
     for project in asked(f"{address}projects")["projects"]:
         asked(f"{address}projects/{project['id']}", method="DELETE")
-    for decision in asked(f"{address}decisions")["decisions"]:
-        asked(f"{address}decisions/{decision['id']}?reviewer=x", method="DELETE")
+    while decisions := asked(f"{address}decisions")["decisions"]:  # what they replaced comes back
+        for decision in decisions:
+            asked(f"{address}decisions/{decision['id']}?reviewer=x", method="DELETE")
 
     def make(content: str = TABLE, file: str = "findings.csv", column: str = "finding") -> str:
         query = {"file": file} | ({"column": column} if column else {})

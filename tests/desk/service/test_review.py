@@ -112,6 +112,51 @@ def test_a_pasted_text_has_an_id_of_its_own(address: str, context: Any, make: Ma
     assert re.fullmatch("pasted-[0-9a-f]{8}", document["id"])
 
 
+def test_what_a_file_is_read_as_is_shown_and_may_be_changed(
+    address: str, context: Any, make: Make, pictures: Path
+) -> None:
+    names = [*(f"diagnosis {number}" for number in range(299)), "He was seen in May."]
+    with listed(context, address) as page:
+        page.fill("#reviewer", "Ada")
+        drop(page, "diagnoses.txt", "\n".join(names))
+        kind, count = page.locator("#readings select").first, page.locator("#readings .note")
+        expect(kind).to_have_value("list")
+        expect(count).to_have_text("300 names")
+        expect(page.locator("#readings li")).to_have_text(names[:3])
+        page.screenshot(path=pictures / "reading.png")
+        assert problems(page) == ""
+        kind.select_option("documents")
+        expect(count).to_have_text("1 document")
+        page.click("#reading .cancel")
+        status(page, "Nothing was kept.")
+        assert asked(f"{address}projects")["projects"] == []
+        drop(page, "diagnoses.txt", "\n".join(names))
+        kind.select_option("documents")
+        expect(count).to_have_text("1 document")
+        kind.select_option("list")
+        expect(count).to_have_text("300 names")
+        agree(page)
+        expect(page.locator("#project-name")).to_have_text("diagnoses")
+    (project,) = asked(f"{address}projects")["projects"]
+    assert (project["kind"], project["mentions"]) == ("list", 300)
+
+
+def test_another_column_may_be_chosen(address: str, context: Any, make: Make) -> None:
+    with listed(context, address) as page:
+        page.fill("#reviewer", "Ada")
+        drop(page, "findings.csv", "seen,finding\nfever,gout\ncough,lupus\n")
+        column = page.locator("#readings select").last
+        expect(column).to_have_value("")  # which nobody could know
+        agree(page)
+        expect(page.locator("#reading")).to_be_visible()
+        column.select_option("finding")
+        expect(page.locator("#readings li")).to_have_text(["gout", "lupus"])
+        column.select_option("seen")
+        expect(page.locator("#readings li")).to_have_text(["fever", "cough"])
+        agree(page)
+        expect(page.locator("#rows")).to_contain_text("cough")
+
+
 def test_an_encoding_may_be_named(address: str, context: Any, tmp_path: Path) -> None:
     (tmp_path / "others.csv").write_bytes("mention;ward\nświnka;x\n".encode("windows-1250"))
     with listed(context, address) as page:

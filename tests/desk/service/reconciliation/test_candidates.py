@@ -236,6 +236,13 @@ def test_a_decision_is_certain(toy: Linker) -> None:
     # but not on one of two parts
     (entry,) = judged(toy, {"query": "a and b"}, DECIDED, Part("b", nil=True), state="accepted")
     assert (entry["id"], entry["match"]) == ("TOY:21", False)
+    # nor where the other part is open
+    is_open = replace(part(("TOY:12", 0.9), text="b"), is_open=True)
+    result = judged(toy, {"query": "a and b"}, DECIDED, is_open, state="open")
+    assert [(c["id"], c["match"], c["score"]) for c in result] == [
+        ("TOY:21", False, 100),
+        ("TOY:12", False, 90),
+    ]
     # it wins over an id that is the text
     assert [c["id"] for c in judged(toy, {"query": "TOY:12"}, DECIDED, state="accepted")] == [
         "TOY:21"
