@@ -139,7 +139,9 @@ class WatchedFile(os.PathLike[str]):
         report: is called with the share that was taken, from 0 to 1, before each block is read.
     """
 
-    def __init__(self, path: Pathlike, report: Callable[[float], None] = lambda share: None) -> None:
+    def __init__(
+        self, path: Pathlike, report: Callable[[float], None] = lambda share: None
+    ) -> None:
         self._path, self.report = os.fspath(path), report
         self._size = max(1, os.path.getsize(self._path))
         self._file: io.BufferedReader | None = None  # of the last reader
@@ -151,7 +153,7 @@ class WatchedFile(os.PathLike[str]):
 
     def open(self) -> io.BufferedReader:
         """Open the file, and watch who reads it, unless somebody who is watched still does."""
-        file = io.BufferedReader(_WatchedReader(self), _BLOCK)
+        file: io.BufferedReader = io.BufferedReader(_WatchedReader(self), _BLOCK)
         if self._file is None or self._file.closed:
             self._file = file
         return file
@@ -182,7 +184,8 @@ class _WatchedReader(io.FileIO):
 
 def watched(path: Pathlike, report: Callable[[float], None] = lambda share: None) -> Pathlike:
     """The path as a `WatchedFile`, where it is that of a plain file; else as it is."""
-    is_plain = not isinstance(path, OpenFile) and Path(path).is_file()
+    is_given = isinstance(path, OpenFile) or str(path) == "-"
+    is_plain = not is_given and Path(path).is_file()
     return WatchedFile(path, report) if is_plain else path
 
 

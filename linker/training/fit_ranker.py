@@ -200,9 +200,7 @@ def development_lists(linker: Linker, dev: Items) -> RankerLists:
     return RankerLists([judged(linker, dev)], described=[f"{count:,} development mentions"])
 
 
-def fitted(
-    lists: RankerLists, start: Ranker, seed: int, on_activity: Report = _ignore
-) -> Ranker:
+def fitted(lists: RankerLists, start: Ranker, seed: int, on_activity: Report = _ignore) -> Ranker:
     """Fit a ranker further, from its weights; it stays as it is where there are no lists.
 
     Args:
