@@ -114,6 +114,11 @@ class InputBar:
     def __exit__(self, *_: object) -> None:
         self._bar.close()
 
+    @property
+    def total(self) -> float | None:
+        """How many there are, as far as is known."""
+        return self._bar.total
+
     def read(self, items: Iterable[_Item]) -> Iterator[_Item]:
         """Pass on what is read: chunks, or rows."""
         for item in items:
