@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.runtime import Macro
 
-from benchmarks.accuracy.shipped import word_scale
+from benchmarks.accuracy.shipped import typed_dictionary, word_scale
 from benchmarks.lib import results
 from benchmarks.lib.data import TITLES
 
@@ -133,7 +133,7 @@ def blocks() -> dict[str, Block]:
             gain,
             rate,
         ),
-        *(duration, verdict, word_scale),
+        *(duration, verdict, word_scale, typed_dictionary),
     )
     templates.globals |= {function.__name__: function for function in functions}
     templates.globals |= {"figures": results.figures, "TITLES": TITLES}

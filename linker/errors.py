@@ -57,6 +57,10 @@ class UsageError(LinkerError):
     """Options or arguments that do not fit together (exit code 2)."""
 
 
+class ArgumentError(LinkerError, TypeError):
+    """A call of a function with an argument that it does not have, or cannot take."""
+
+
 class InputError(LinkerError):
     """Bad content of a file.
 

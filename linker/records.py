@@ -17,7 +17,8 @@ Operator = Literal["one_of", "all_of"]
 State = Literal["model", "accepted", "rejected", "open", "no concept", "disputed"]
 """What people said of a mention that was linked.
 
-- model: nothing; the model answers, or what was accepted in bulk, at which nobody looked.
+- model: nothing; the model answers, or what was accepted in bulk, at which nobody looked (files say
+  `accepted in bulk`).
 - accepted: the concepts of the answer are right.
 - rejected: some concepts are wrong; the model answers with another, of which it is sure enough.
 - open: some concepts are wrong, and the model is sure of no other, so that there is no answer; or
@@ -25,6 +26,8 @@ State = Literal["model", "accepted", "rejected", "open", "no concept", "disputed
 - no concept: the dictionary has no concept for it.
 - disputed: reviewers disagree; the model answers.
 """
+IN_BULK = "accepted in bulk"
+"""The state, as files write it, of what was accepted with others, so that nobody looked at it."""
 NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
 Assertion = Literal["present", "absent", "possible", "historical", "family"]
 """What a text says of a disease that it names (the classes of ConText, Harkema et al. 2009).
@@ -419,6 +422,8 @@ class Decision:
     step: int | None = None  # what it was made together with, given by the store; see `steps` there
     bulk: bool = False  # whether it was accepted with others, so that nobody looked at it
     settles: tuple[str, ...] = ()  # the reviewers whose earlier decisions count no more beside it
+    # the ids as they were said, where `concept_id` has those of a later release; else empty
+    said: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """What was said, as an object that `json` can write; `concept_id` None is no concept."""
@@ -433,6 +438,7 @@ class Decision:
             "id": self.id,
             **({"bulk": True} if self.bulk else {}),
             **({"settles": [*self.settles]} if self.settles else {}),
+            **({"said": self.said} if self.said else {}),
         }
 
 
@@ -467,6 +473,12 @@ class Prediction:
         said: set[Assertion] = {part.assertion for part in self.parts} or {"present"}
         return said.pop() if len(said) == 1 else "mixed"
 
+    @property
+    def written_state(self) -> str:
+        """The state as files write it, which says what was accepted in bulk."""
+        is_in_bulk = self.state == "model" and any(decision.bulk for decision in self.decisions)
+        return IN_BULK if is_in_bulk else self.state
+
     def to_dict(self) -> dict[str, Any]:
         """The answer as an object that `json` can write: a line of JSONL; gold is left out."""
         return {
@@ -478,7 +490,7 @@ class Prediction:
             "reading": self.reading,
             "assertion": self.assertion,
             "rivals": [rival.to_dict() for rival in self.rivals],
-            "state": self.state,
+            "state": self.written_state,
             "decisions": [decision.to_dict() for decision in self.decisions],
         }
 

@@ -1,8 +1,11 @@
-"""linker as it ships: what `linker train` makes of some arguments, with the ranker; README's table.
+"""linker as it ships: what `linker train` makes of some arguments; README's tables.
 
 python benchmarks/accuracy/shipped.py               on development mentions
 python benchmarks/accuracy/shipped.py --on test     on test mentions
 python benchmarks/accuracy/shipped.py --only tfidf  systems with this encoder
+python benchmarks/accuracy/shipped.py --corpus ncbi --medic 2012    with this corpus and release
+python benchmarks/accuracy/shipped.py --again       forgets the chosen runs that are kept, before
+python benchmarks/accuracy/shipped.py --list        runs nothing, names the chosen runs to be made
 python benchmarks/accuracy/shipped.py --table       runs nothing, puts together what is kept
 
 Writes results/shipped.json; the runs are kept in results/runs/shipped-*.jsonl.gz, and the model of
@@ -14,11 +17,12 @@ mentions start from weights that were fitted without their corpus.
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,16 +43,10 @@ from linker.linking import ranker
 
 SEEDS = range(5)
 DEFAULT = "static"  # the encoder that `linker train` takes
-BIOSYN = {  # names and training mentions as the protocol `biosyn` wants them
-    "normalize.punctuation": "ascii",
-    "normalize.greek": "false",
-    "normalize.accents": "false",
-    "text.biosyn": "true",
-}
 
 
 class System(NamedTuple):
-    """What is typed behind `linker train --dict medic`."""
+    """What is typed behind `linker train` and its dictionary."""
 
     encoder: str = DEFAULT
     mentions: bool = False  # whether annotated mentions are learnt
@@ -62,7 +60,7 @@ class System(NamedTuple):
         return " ".join(words)
 
     def releases(self, corpus: str) -> Sequence[str]:
-        """The releases of MEDIC that it is trained with; that of 2012 is for `biosyn` alone."""
+        """The releases of MEDIC that it is trained with; the papers have that of 2012."""
         if not (self.mentions or self.lent):
             return ["2026"]  # which `--dict medic` fetches
         return ["2012", "2017"] if self.mentions and corpus == "ncbi" else ["2017"]
@@ -72,7 +70,6 @@ class System(NamedTuple):
         words = ["--dict", str(locate(MEDIC[release])), "--encoder", self.encoder]
         if release == "2012":
             words += ["--hierarchy", str(locate(MEDIC["2017"]))]
-            words += [w for option, value in BIOSYN.items() for w in ("--set", f"{option}={value}")]
         if self.lent:
             words += [word for name in ONTOLOGIES for word in ("--lend", str(locate(name)))]
         if self.mentions:
@@ -91,6 +88,11 @@ SYSTEMS = (
     System(mentions=True, lent=True),
     System("static,transformer", mentions=True, lent=True),
 )
+
+
+def typed_dictionary(release: str) -> str:
+    """The arguments that name the dictionary, for the pages; that of 2012 has no hierarchy."""
+    return f"--dict MEDIC-{release}" + " --hierarchy MEDIC-2017" * (release == "2012")
 
 
 def find(system: System, task: Task, release: str, seed: int) -> Figures:
@@ -147,7 +149,8 @@ def name(system: System, release: str) -> str:
 def row(system: System, task: Task, release: str, of_seeds: Sequence[Figures]) -> dict[str, Any]:
     """Means over the runs; accuracies with intervals over mentions and runs."""
     cells = {"corpus": task.corpus, "on": task.on, "medic": release} | system._asdict()
-    cells |= {"typed": system.typed, "model": name(system, release), "runs": len(of_seeds)}
+    cells |= {"dictionary": typed_dictionary(release), "typed": system.typed}
+    cells |= {"model": name(system, release), "runs": len(of_seeds)}
     cells["weights"] = "as they ship" if task.on == "test" else "fitted without the corpus"
     cells |= {protocol: dense.accuracy(of_seeds, protocol) for protocol in (*PROTOCOLS, CONCEPTS)}
     for field in ("seconds", "peak_mb", "model_mb"):
@@ -157,38 +160,65 @@ def row(system: System, task: Task, release: str, of_seeds: Sequence[Figures]) -
     return cells | {"words": of_seeds[0]["words"]}
 
 
-def rows(on: str, only: Sequence[str], seeds: int, is_table: bool) -> list[dict[str, Any]]:
+def systems(task: Task) -> list[tuple[System, str]]:
+    """The systems of a task, each with the releases that it is trained with."""
+    return [(s, release) for s in SYSTEMS for release in s.releases(task.corpus)]
+
+
+def wanted(given: argparse.Namespace, task: Task) -> dict[str, Callable[[], Figures]]:
+    """What makes each run of a task that the options choose, by the name of the run."""
+    runs_of_task: dict[str, Callable[[], Figures]] = {}
+    if given.on != task.on or task.corpus not in given.corpus:
+        return runs_of_task
+    for seed in SEEDS[: given.seeds]:
+        for system, release in systems(task):
+            has_chance = system.mentions or not seed
+            is_chosen = system.encoder in given.only and release in given.medic
+            if has_chance and is_chosen:
+                run_name = f"{name(system, release)}-{seed}"
+                runs_of_task[run_name] = partial(find, system, task, release, seed)
+    return runs_of_task
+
+
+def rows(given: argparse.Namespace, task: Task) -> list[dict[str, Any]]:
     """The rows of the systems whose runs are kept; those that are missing are made before."""
+    table, chosen = f"shipped-{task.table}", wanted(given, task)
+    for run_name in chosen if given.again else ():
+        runs.remove(table, run_name)
+    runs.made(table, chosen, is_table=given.table)
+    kept = runs.figures(table)
     lines = []
-    for task in (Task(corpus, on) for corpus in TITLES):
-        table = f"shipped-{task.table}"
-        every = [(s, r) for s in SYSTEMS for r in s.releases(task.corpus)]
-        wanted = {
-            f"{name(system, release)}-{seed}": partial(find, system, task, release, seed)
-            for seed in SEEDS[:seeds]
-            for system, release in every
-            if system.encoder in (only or [system.encoder]) and (system.mentions or not seed)
-        }
-        runs.made(table, wanted, is_table=is_table)
-        kept = runs.figures(table)
-        for system, release in every:
-            names = [f"{name(system, release)}-{seed}" for seed in SEEDS]
-            if of_seeds := [kept[run] for run in names if run in kept]:
-                lines.append(row(system, task, release, of_seeds))
+    for system, release in systems(task):
+        names = [f"{name(system, release)}-{seed}" for seed in SEEDS]
+        if of_seeds := [kept[run_name] for run_name in names if run_name in kept]:
+            lines.append(row(system, task, release, of_seeds))
     return lines
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Make the runs, and put the rows together."""
     parser = results.parser(__doc__)
-    parser.add_argument("--on", choices=("devel", "test"), default="devel")
-    parser.add_argument("--only", nargs="+", default=[], metavar="ENCODER")
-    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="the first ones alone")
-    parser.add_argument("--table", action="store_true", help="run nothing")
+    encoders = list(dict.fromkeys(system.encoder for system in SYSTEMS))
+    add = parser.add_argument
+    add("--on", choices=("devel", "test"), default="devel")
+    add("--only", nargs="+", default=encoders, choices=encoders, metavar="ENCODER")
+    add("--corpus", nargs="+", default=[*TITLES], choices=TITLES, help="ncbi or bc5cdr")
+    add("--medic", nargs="+", default=[*MEDIC], choices=MEDIC, help="the year of the dictionary")
+    add("--seeds", type=int, default=len(SEEDS), help="the first ones alone")
+    add("--again", action="store_true", help="forget the chosen runs that are kept, before")
+    add("--list", action="store_true", help="run nothing, name the chosen runs to be made")
+    add("--table", action="store_true", help="run nothing, put together what is kept")
     given = parser.parse_args()
-    every = [
-        row
-        for on in ("devel", "test")
-        for row in rows(on, given.only, given.seeds, given.table or on != given.on)
-    ]
+    tasks = [Task(corpus, on) for on in ("devel", "test") for corpus in TITLES]
+    if given.list:
+        for task in tasks:
+            kept = {} if given.again else runs.figures(f"shipped-{task.table}")
+            print(*(run for run in wanted(given, task) if run not in kept), sep="\n")
+        return
+    every = [line for task in tasks for line in rows(given, task)]
     results.save("shipped", {"rows": every})
     print(*every, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -120,7 +120,9 @@ def bombs() -> dict[str, bytes]:
 
 
 def ms(seconds: list[float]) -> dict[str, float]:
-    """Figures of waits, in milliseconds."""
+    """Figures of waits, in milliseconds; none where nobody waited."""
+    if not seconds:
+        return {}
     ordered = sorted(seconds)
     at_99 = ordered[int(len(ordered) * 0.99)]
     in_ms = {"median": statistics.median(ordered), "p99": at_99, "longest": ordered[-1]}

@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 
 import click
 
-from linker.cli import streams
-from linker.errors import LinkerError, shorten, shown
+from linker.cli import messages, streams
+from linker.errors import LinkerError, shorten
 from linker.version import VERSION
 
 _ENVIRONMENT = {
@@ -97,7 +97,7 @@ def main() -> NoReturn:
         os.environ.setdefault(name, value)
     streams.prepare()
     handler = Handler()
-    handler.setFormatter(Formatter("linker: %(message)s"))
+    handler.setFormatter(messages.TextFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     sys.exit(run())
 
@@ -105,30 +105,28 @@ def main() -> NoReturn:
 def run() -> int:
     """Run the command line of `sys.argv` and return its exit code.
 
-    A failure becomes one sentence on stderr.
+    A failure becomes one sentence on stderr, or one object of JSON.
     """
+    if messages.asks_for_json(sys.argv[1:]):
+        messages.write_json()
     try:
         result: Any = cli.main(prog_name="linker", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except (click.exceptions.Abort, KeyboardInterrupt):
-        return _say("interrupted", 130)
+        messages.fail("interrupted")
+        return 130
     except click.ClickException as error:
-        error.show()
+        if messages.is_json():
+            messages.fail(error.format_message())
+        else:
+            error.show()
         return error.exit_code
     except Exception as error:
-        if "--debug" in sys.argv:
+        is_debugged = "--debug" in sys.argv
+        if is_debugged and not messages.is_json():
             traceback.print_exc()
-        if isinstance(error, LinkerError):
-            return _say(str(error), 1)
-        if isinstance(error, OSError):
-            return _say(f"{error.filename or 'input or output'}: {error.strerror or error}", 1)
-        if isinstance(error, MemoryError):
-            return _say("out of memory; link fewer names, or take a machine with more", 1)
-        return _say(
-            f"a bug in linker: {type(error).__name__}: {shorten(str(error), 500)}; "
-            "run again with --debug and report what it prints",
-            1,
-        )
+        messages.fail(_sentence(error), error, traceback=is_debugged)
+        return 1
 
 
 class Handler(logging.StreamHandler[Any]):
@@ -141,13 +139,15 @@ class Handler(logging.StreamHandler[Any]):
             super().emit(record)
 
 
-class Formatter(logging.Formatter):
-    """Writes a record of the log as one line that any terminal can take."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return shown(super().format(record))
-
-
-def _say(message: str, code: int) -> int:
-    click.echo(f"linker: {shown(message)}", err=True)
-    return code
+def _sentence(error: Exception) -> str:
+    """Say what an error means to users, and what to do."""
+    if isinstance(error, LinkerError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename or 'input or output'}: {error.strerror or error}"
+    if isinstance(error, MemoryError):
+        return "out of memory; link fewer names, or take a machine with more"
+    return (
+        f"a bug in linker: {type(error).__name__}: {shorten(str(error), 500)}; "
+        "run again with --debug and report what it prints"
+    )

@@ -54,6 +54,7 @@ def annotate(options: SimpleNamespace) -> None:
     INPUT is a text, a folder of texts (.txt, a document each), PubTator or BioC, or "-" for a text
     on standard input. Mentions that are marked stay; names are found where nothing is marked.
     """
+    o.print_for_people(options)
     places = common.chosen(options)
     if options.labels and not options.mentions_by:
         raise click.UsageError("--labels is for --mentions-by; leave it out, or give that, too")

@@ -16,7 +16,8 @@ from typing import Any, TextIO
 import click
 from tqdm import tqdm
 
-from linker.errors import InputError, LinkerError, OnError, Skip, UsageError, shown
+from linker.cli import messages
+from linker.errors import InputError, LinkerError, OnError, Skip, UsageError
 from linker.integrations import HUB, fetched
 from linker.io import files, outputs
 from linker.io.files import MENTION_LIMIT
@@ -76,14 +77,14 @@ def is_quiet() -> bool:
 
 
 def has_bars() -> bool:
-    """Tell whether progress bars are shown: on a terminal, unless -q was given."""
-    return sys.stderr.isatty() and not is_quiet()
+    """Tell whether progress bars are shown: on a terminal, unless -q or JSON was asked for."""
+    return sys.stderr.isatty() and not is_quiet() and not messages.is_json()
 
 
 def say(message: str) -> None:
     """Write a message to stderr, unless -q was given."""
     if not is_quiet():
-        click.echo("\n".join(map(shown, message.split("\n"))), err=True)
+        messages.say(message)
 
 
 def counted(count: int, what: str) -> str:
@@ -153,8 +154,8 @@ def bar(unit: str, output: str) -> Any:
         unit: what is counted.
         output: the path that is written to.
     """
-    is_hidden = is_quiet() or (output == "-" and sys.stdout.isatty())
-    return tqdm(unit=f" {unit}", disable=True if is_hidden else None, file=sys.stderr)
+    is_hidden = not has_bars() or (output == "-" and sys.stdout.isatty())
+    return tqdm(unit=f" {unit}", disable=is_hidden, file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -71,6 +71,7 @@ def link(options: SimpleNamespace) -> None:
     INPUT may be a folder or a pattern such as "data/*.parquet": each file becomes one in the
     folder that -o names, where those that are there already are not made again.
     """
+    o.print_for_people(options)
     options.places = places = common.chosen(options)
     settings = o.picked(LinkSettings, options, within=o.picked(Selection, options))
     source, output = options.source, options.output
@@ -172,7 +173,7 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     table = tables.read(content, wanted, encoding=options.encoding, on_error=options.on_error)
     if settings.column is None:
         raise _named(tables.column_needed(table, list(itertools.islice(table.rows(), FIRST))))
-    _check_table(table)
+    _check_table(table, settings.k)
     place = tables.place_of(table, settings.column)
     linker = settings.load()
     decisions = Decided.of_file(settings.decisions, linker)
@@ -197,9 +198,11 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     common.say_long(long)
 
 
-def _check_table(table: Table) -> None:
-    """Check that no option is given that a table cannot follow."""
-    flags = {"form": "--format", "k": "-k", "mention_type": "--type"}
+def _check_table(table: Table, k: int) -> None:
+    """Check that no option is given that a table cannot follow; k=1 says what it does."""
+    flags = {"form": "--format", "mention_type": "--type"}
+    if k != 1:
+        flags["k"] = "-k"
     flags |= {name: f"--{name}" for name in ("workers", "engine")}
     if table.is_binary:
         flags |= {"encoding": "--encoding", "input_format": "--input-format"}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from linker.cli import common
+from linker.cli import common, messages
 from linker.cli.progress import Progress
 from linker.dictionary import Dictionary
 from linker.dictionary.lending import Lending
@@ -46,8 +47,18 @@ MOST = 1_000_000  # the largest number that an option takes for candidates or me
 # ----------------------------------------------------------------------------------- declarations
 
 
+# metavars of what shells complete as paths
+_PATHS = ("PATH", "FILE", "DIR", "INPUT", "MENTIONS", "NAMES", "LENDER", "OLD", "NEW")
+
+
+def _type_of(metavar: str | None) -> click.Path | None:
+    """The type of what stands for a path; whether it can be read, its reader says."""
+    return click.Path(readable=False) if (metavar or "").strip("[].") in _PATHS else None
+
+
 def argument(metavar: str, **attributes: Any) -> Any:
     """An argument of the command line; the attributes are click's."""
+    attributes = {"type": _type_of(metavar), **attributes}
     return lambda name: click.Argument([name], metavar=metavar, **attributes)
 
 
@@ -64,7 +75,11 @@ def option(text: str, metavar: str | None = None, *, flags: str = "", **attribut
         [*(flags.split() or ["--" + name.replace("_", "-")]), name],
         help=text,
         metavar=metavar,
-        **{"show_default": bool(attributes.get("default")), **attributes},
+        **{
+            "show_default": bool(attributes.get("default")),
+            "type": _type_of(metavar),
+            **attributes,
+        },
     )
 
 
@@ -140,10 +155,24 @@ def _quiet(_: click.Context, __: click.Parameter, value: bool) -> None:
         common.silence()
 
 
+def _log_format(_: click.Context, __: click.Parameter, value: str) -> None:
+    if value == "json":  # also of the environment, see `linker serve`
+        messages.write_json()
+
+
 _FLAG: dict[str, Any] = {"is_flag": True, "expose_value": False}
 _OF_ALL = [  # options that every command has
     click.Option(["-v", "--verbose"], callback=_verbose, help="Say what is being done.", **_FLAG),
     click.Option(["-q", "--quiet"], callback=_quiet, help="Say nothing but errors.", **_FLAG),
+    click.Option(
+        ["--log-format"],
+        type=click.Choice(messages.FORMATS),
+        default=messages.FORMATS[0],
+        callback=_log_format,
+        is_eager=True,
+        expose_value=False,
+        help="json: what is said and logged as an object of JSON on each line.",
+    ),
     click.Option(["--debug"], help="Show the traceback of a failure.", **_FLAG),
 ]
 
@@ -183,6 +212,18 @@ def is_given(name: str) -> bool:
     """Whether an option stands on the command line."""
     source = click.get_current_context().get_parameter_source(name)
     return source is click.core.ParameterSource.COMMANDLINE
+
+
+def print_for_people(options: SimpleNamespace) -> None:
+    """Let a command whose output is a terminal print an aligned table, within the width of that.
+
+    Where a format was named, that one stays; and tsv, where it is to have columns that only it has.
+    """
+    options.width = shutil.get_terminal_size().columns
+    is_terminal = options.output == "-" and sys.stdout.isatty()
+    is_plain = not (is_given("form") or options.also or options.coverage)
+    if is_terminal and is_plain:
+        options.form = "text"
 
 
 # --------------------------------------------------------------------------------- shared options

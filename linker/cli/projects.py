@@ -28,7 +28,7 @@ from linker.linking.decided import Decided
 from linker.linking.decisions import in_force
 from linker.linking.linker import Linker
 
-FORMS = ("own", "tsv", "jsonl", "pubtator", "bioc", "sssom", "decisions", "log")
+FORMS = ("own", "plain", "tsv", "jsonl", "pubtator", "bioc", "sssom", "decisions", "log")
 _LONGEST = 2**40  # bytes of a file
 
 

@@ -135,7 +135,7 @@ def export(options: SimpleNamespace) -> None:
 
     tsv: a table for linker review import; sssom: mappings; log: who did what when, also what holds
     no more; mentions, without --project: for linker train; own: a project as it came in, with state
-    and reviewer; decisions: those on the mentions of a project.
+    and reviewer; plain: with id, name and state alone; decisions: those on its mentions.
     """
     form: Any = options.form or ("own" if options.project else "tsv")
     if form not in (forms := _OWN if options.project else _TSV):
@@ -197,15 +197,17 @@ def list_(options: SimpleNamespace) -> None:
 def update(options: SimpleNamespace) -> None:
     """Show what a new release of the dictionary does to the decisions in force, as a table.
 
-    Kinds are: merged (the id is now another concept's, which linking follows), moved (the mention
-    has become a name of another concept), exact now (a broader, narrower or related concept was
-    chosen, and the mention has become a name), ambiguous, obsolete and unknown. The column `now`
-    has the ids of today. What was a name already in the dictionary of --model is no change.
+    Kinds are: open (a rejected id was merged with another, so that there is no answer until
+    somebody decides), merged (the id is now another concept's, which linking follows), moved (the
+    mention has become a name of another concept), exact now (a broader, narrower or related concept
+    was chosen, and the mention has become a name), ambiguous, obsolete and unknown. The column
+    `now` has the ids of today. What was a name already in the dictionary of --model is no change.
 
     Nothing is changed without --accept, which takes moved, "exact now", or numbers of the column
-    `decision`. One that is named by its number counts as looked at; a whole kind is accepted in
-    bulk, which exports say, but for those of which `one_by_one` says why they need a look: short
-    forms, names of several concepts, decisions of one document, and where reviewers disagree.
+    `decision`: then the concept of `now` is accepted. One that is named by its number counts as
+    looked at; a whole kind is accepted in bulk, which exports say, but for those of which
+    `one_by_one` says why they need a look: short forms, names of several concepts, decisions of one
+    document, and where reviewers disagree.
     """
     dictionary = o.read_dictionary([options.dictionary], options)
     before = o.read_dictionary([options.model], options)

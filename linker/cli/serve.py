@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import socket
-from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
 
 import click
@@ -18,22 +15,6 @@ from linker.errors import LinkerError, needing
 from linker.io.option_group import replaced
 from linker.linking.decided import Decided
 from linker.linking.linker import Linker
-
-
-class _Json(logging.Formatter):
-    """A record as a JSON object in one line."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        line = {
-            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line)
-
 
 _PORT = click.IntRange(0, 65535)
 _CORS = o.several("Allow this CORS origin, e.g. https://example.org; repeatable.", "ORIGIN")
@@ -54,7 +35,6 @@ _OPEN = "may {} without a key; let a proxy ask for one"  # what users of other c
         callback=lambda _, __, value: f"/{path}" if (path := (value or "").strip("/")) else "",
     ),
     max_rows=o.number(Limits().rows, "Rows that a file of a project may have."),
-    log_format=o.choice(("text", "json"), "json: an object of JSON on each line."),
     device=o.DEVICE,
     set=o.changes("A limit, e.g. limits.body=8000000."),
 )
@@ -64,13 +44,6 @@ def serve(options: SimpleNamespace) -> None:
     SIGTERM stops it when it has answered what it took. Options may also be variables of the
     environment: LINKER_SERVE_PORT is --port.
     """
-    say: Callable[[str], None] = common.say
-    if options.log_format == "json":
-        for handler in logging.getLogger().handlers:
-            handler.setFormatter(_Json())
-        logger = logging.getLogger(__name__)
-        logger.setLevel(logging.ERROR if common.is_quiet() else logging.INFO)
-        say = partial(logger.info, "%s")
     with needing("linker serve", "serve"):
         from linker.desk.service import serving
         from linker.desk.service.state import Service
@@ -88,7 +61,7 @@ def serve(options: SimpleNamespace) -> None:
     decisions = None
     if options.decisions != "none":
         decisions = options.decisions or common.decisions_file(options.model)
-        say(f"decisions are kept in {decisions}")
+        common.say(f"decisions are kept in {decisions}")
     service = Service(
         Settings(
             *(options.model, decisions, keys, options.cors, names, limits),
@@ -97,7 +70,7 @@ def serve(options: SimpleNamespace) -> None:
     )
 
     def announce(chosen: int) -> None:
-        say(f"serving at {_address(host, chosen)}/")
+        common.say(f"serving at {_address(host, chosen)}/")
 
     serving.serve(service, host, port, announce, [label_studio])
 

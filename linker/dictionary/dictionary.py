@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linker.arguments import PATH, TEXT, Kind, public
 from linker.dictionary import lending
 from linker.dictionary.building import Builder, refuse_pipes
 from linker.dictionary.columns import (
@@ -34,6 +35,9 @@ from linker.io.parsing import ENGLISH, Languages
 from linker.io.persistence import Strings
 from linker.records import NAME_KINDS, Concept, Name, Reference, Source
 from linker.text.normalize import normalize
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Rule = Literal["probability", "score", "words", "annotations", "lent", "kind", "spelling", "id"]
 """What puts a candidate before another one, in the order in which it counts.
@@ -57,6 +61,10 @@ class Choices(TypedDict, total=False):
     sources: Sequence[str]  # keep only names of these vocabularies (UMLS), or concepts (OMOP)
     prefix: str  # of the ids that have none, of tables; also those of `hierarchy`
     under: Sequence[str]  # keep what is under these tree numbers or ids (MeSH), or "all"
+
+
+_SEVERAL = Kind('a list of texts, such as ["en"]', (Sequence,))
+_CHOICES = {"languages": _SEVERAL, "sources": _SEVERAL, "prefix": TEXT, "under": _SEVERAL}
 
 
 class Dictionary:
@@ -95,6 +103,7 @@ class Dictionary:
         return f"<Dictionary: {len(self):,} concepts, {len(self.names):,} names, of {files}>"
 
     @classmethod
+    @public("linker.Dictionary.read", _CHOICES, paths=PATH, hierarchy=PATH.or_none())
     def read(
         cls,
         *paths: files.Pathlike,

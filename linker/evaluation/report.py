@@ -197,6 +197,18 @@ def composites(outcomes: Sequence[Outcome]) -> dict[str, int]:
 
 def table(record: Mapping[str, Any]) -> str:
     """A summary as aligned text."""
+    return "\n\n".join(map(aligned, _tables(record)))
+
+
+def table_in_html(record: Mapping[str, Any]) -> str:
+    """The same summary as tables of HTML, which a notebook shows."""
+    return "\n".join(
+        tabulate(rows, tablefmt="html", disable_numparse=True) for rows in _tables(record)
+    )
+
+
+def _tables(record: Mapping[str, Any]) -> list[list[list[str]]]:
+    """The rows of the tables of a summary; that of confidences has no titles."""
     parts = {"all": record, "of_concepts": record.get("of_concepts"), **record.get("groups", {})}
     rows = [
         [name.replace("_", " "), str(of["n"]), *map(decimals, (*of["acc"].values(), of["mrr"]))]
@@ -213,7 +225,7 @@ def table(record: Mapping[str, Any]) -> str:
         tables.append([["error at 1", "n", "what was returned instead"], *wrong])
     if "calibration" in record:
         tables.append([*confidence_rows(record)])
-    return "\n\n".join(map(aligned, tables))
+    return tables
 
 
 def confidence_rows(record: Mapping[str, Any]) -> Iterator[list[str]]:

@@ -11,6 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from linker.arguments import ITEMS, LINKER, Kind, public
 from linker.errors import InputError, LinkerError
 from linker.evaluation import (
     metrics,
@@ -25,6 +26,7 @@ from linker.io.mentions import flatten
 from linker.io.outputs import decimals, row_writer
 from linker.linking.decided import Decided
 from linker.linking.linker import Linker
+from linker.linking.requests import LIMITS
 from linker.records import Document, Mention
 
 MRR_DEPTH = 20  # candidates that MRR looks at, whatever the k that are shown
@@ -33,16 +35,35 @@ Row = Mapping[str, str]
 _MENTION = ("document_id", "mention", "gold")  # columns that tell mentions apart
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Evaluation:
-    """The result of an evaluation; mentions that the protocol leaves out have no outcome."""
+    """The result of an evaluation, which shows itself as a table.
+
+    Mentions that the protocol leaves out have no outcome.
+    """
 
     record: dict[str, Any]  # the figures, as in metrics.json
     outcomes: Sequence[Outcome]
     mentions: int  # all that were given
     warning: str  # which annotated ids the model can never answer with; empty if none
 
+    def __repr__(self) -> str:
+        title = f"<Evaluation: {len(self.outcomes):,} of {self.mentions:,} mentions>"
+        return f"{title}\n\n{report.table(self.record)}" if self.outcomes else title
 
+    def _repr_html_(self) -> str:
+        return report.table_in_html(self.record) if self.outcomes else repr(self)
+
+
+@public(
+    "linker.evaluate",
+    items=ITEMS,
+    linker=LINKER,
+    protocol=Kind("strict or biosyn", (str,)),
+    ks=Kind("whole numbers, such as (1, 5)", (Sequence,)),
+    threshold=LIMITS["threshold"],
+    decisions=LIMITS["decisions"],
+)
 def evaluate(
     items: Sequence[Mention | Document],
     linker: Linker,
@@ -64,8 +85,11 @@ def evaluate(
         decisions: of people, which win over the model; protocol strict only.
 
     Raises:
-        LinkerError: the model has none of the annotated ids.
+        LinkerError: the model has none of the annotated ids, or there is no such protocol.
     """
+    if protocol not in protocols.PROTOCOLS:
+        listed = ", ".join(protocols.PROTOCOLS)
+        raise LinkerError(f"linker.evaluate: protocol is {protocol!r}; expected one of {listed}")
     mentions = [mention for mention, _ in flatten(items)]
     warning, k = _unknown_ids(linker, mentions), max(MRR_DEPTH, *ks)
     if protocol == "biosyn":

@@ -6,6 +6,7 @@ import functools
 import os
 from pathlib import Path
 
+from linker.arguments import PATH, TEXT, public
 from linker.errors import LinkerError
 from linker.io import persistence
 from linker.io.files import Pathlike
@@ -22,6 +23,13 @@ def default_model() -> str:
     return os.environ.get("LINKER_MODEL") or DEFAULT_MODEL
 
 
+@public(
+    "linker.load",
+    model=PATH.or_none(),
+    revision=TEXT.or_none(),
+    token=TEXT.or_none(),
+    cache_dir=PATH.or_none(),
+)
 def load(
     model: Pathlike | None = None,
     *,

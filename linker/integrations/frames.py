@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import warnings
 from collections import Counter
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import narwhals as nw
 from narwhals.exceptions import DuplicateError
 
+from linker.arguments import TEXT, Kind, public
 from linker.errors import LinkerError, shorten
 from linker.integrations import Model, linker_of
 from linker.io.files import MENTION_LIMIT
@@ -19,7 +21,7 @@ from linker.io.outputs import Layout, outcome
 from linker.jobs import tables
 from linker.jobs.linking import lends
 from linker.linking.linker import Linker
-from linker.linking.requests import Limits
+from linker.linking.requests import LIMITS, Limits
 from linker.linking.tally import Tally
 from linker.records import Prediction
 
@@ -32,6 +34,12 @@ _AT_ONCE = 1024  # texts that are linked together, so that a bar shows nothing b
 _MISSING = ("None", "nan", "NaN", "NaT", "<NA>")  # cells that are no text, as they are written
 
 
+@public(
+    "linker.link_column",
+    LIMITS,
+    model=Kind("a linker, or the folder of one", ("Linker", str, os.PathLike)).or_none(),
+    prefix=TEXT,
+)
 def link_column(
     frame: _Frame,
     column: str,
@@ -77,8 +85,8 @@ def link_column(
         ) from None
     if not isinstance(table, nw.DataFrame):
         raise LinkerError(
-            f"a {type(frame).__name__} is no data frame of pandas or polars, and no table of "
-            "pyarrow, whose rows are there; give one (in polars frame.collect())"
+            f"linker.link_column: a {type(frame).__name__} is no data frame of pandas or polars, "
+            "and no table of pyarrow, whose rows are there; give one (in polars frame.collect())"
         )
     if column not in table.columns:
         listed = shorten(", ".join(map(str, table.columns)), 300) or "none"

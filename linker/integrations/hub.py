@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from linker.arguments import LINKER, TEXT, Kind, public
 from linker.errors import LinkerError, needing, shown
 from linker.io import persistence
 from linker.io.fetching import asking_hub, quiet_hub, reason
@@ -96,6 +97,7 @@ def _check(name: str, held: Sequence[str], kinds: tuple[str, ...] = ("",)) -> No
             )
 
 
+@public("linker.push_to_hub", linker=LINKER, name=Kind("USER/NAME", (str,)), token=TEXT.or_none())
 def push_to_hub(
     linker: Linker,
     name: str,

@@ -370,7 +370,8 @@ def _answer(prediction: Prediction) -> dict[str, str]:
     infons = {field.name: _clean(field.joined(prediction, "-")) for field in INFONS}
     # by the confidence readers know an answer of linker
     infons["confidence"] = infons["confidence"] or "|".join("-" for _ in prediction.parts)
-    infons = {name: text for name, text in infons.items() if text} | {"state": prediction.state}
+    infons = {name: text for name, text in infons.items() if text}
+    infons["state"] = prediction.written_state
     if prediction.decisions:
         infons["decisions"] = _clean(decisions_text(prediction.decisions))
     return infons

@@ -63,6 +63,7 @@ FORMATS = {
         **_of("tsv"), sign=_TSV, media_type="text/tab-separated-values", has_sets=True
     ),
     "txt": FileFormat(**_of("mentions", "read_list", False)),
+    "text": FileFormat(**_of("aligned", ""), media_type="text/plain", has_also=False),
     "sssom": FileFormat(
         **_of("sssom", ""),
         media_type="text/tab-separated-values",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+from linker.arguments import TEXT, Kind, public
 from linker.errors import (
     InputError,
     LinkerError,
@@ -65,6 +67,20 @@ def _detect(path: Pathlike) -> str:
     return next((name for name, sign in signs if re.match(sign, text)), "txt")
 
 
+@runtime_checkable
+class _Open(Protocol):
+    """An open file."""
+
+    def read(self, size: int = -1, /) -> str | bytes: ...
+
+
+@public(
+    "linker.read_mentions",
+    path=Kind("a path, or an open file", (str, os.PathLike, _Open)),
+    format=TEXT.or_none(),
+    type=TEXT.or_none(),
+    column=TEXT.or_none(),
+)
 def read(
     path: Readable,
     format: str | None = None,

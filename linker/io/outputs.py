@@ -56,6 +56,7 @@ class Layout:
     sets: bool = False  # whether sets of answers were asked for
     broader: bool = False  # whether mentions without a sure concept can have a broader one
     beside: bool = False  # whether the columns stand beside the mentions of a user's table
+    width: int = 80  # of the terminal in columns, for the format `text`
 
     @property
     def states(self) -> bool:
@@ -123,7 +124,7 @@ def _of_candidate(name: str) -> Callable[[Cell], Any]:
 
 
 def _state(cell: Cell) -> str:
-    return cell.prediction.state
+    return cell.prediction.written_state
 
 
 def _decided(place: int) -> Callable[[Cell], Any]:
@@ -393,13 +394,13 @@ ASSERTED = {
 def decision_cells(prediction: Prediction) -> tuple[str, ...]:
     """The state, who decided, when last, and all that was decided.
 
-    Of what was accepted in bulk, nobody and no time is named.
+    Of what was accepted in bulk, which the state says, nobody and no time is named.
     """
     seen = [decision for decision in prediction.decisions if not decision.bulk]
     reviewers = dict.fromkeys(filter(None, (decision.reviewer for decision in seen)))
     last = max((decision.time for decision in seen), default="")
     written = decisions_text(prediction.decisions) if prediction.decisions else ""
-    return prediction.state, "; ".join(reviewers), last, written
+    return prediction.written_state, "; ".join(reviewers), last, written
 
 
 def decisions_text(decisions: Sequence[Decision]) -> str:
@@ -424,6 +425,7 @@ def decision_from_json(record: Any) -> Decision:
         "predicate": record.get("predicate", ""),
         "bulk": bool(record.get("bulk", record.get("others"))),  # as it was written before
         "settles": settles_of(record.get("settles", [])),
+        "said": record.get("said", ""),
     }
     return TypeAdapter(Decision).validate_python(values)
 

@@ -17,7 +17,17 @@ from linker.ids import NO_CONCEPT, namespace
 from linker.io import files
 from linker.io.files import MENTION_LIMIT, NAME_LIMIT, Pathlike, parse_json, read_lines, read_text
 from linker.io.rows import TableRow
-from linker.records import NAME_KINDS, SELECTION, Concept, Name, NameKind, Selection, Span, State
+from linker.records import (
+    IN_BULK,
+    NAME_KINDS,
+    SELECTION,
+    Concept,
+    Name,
+    NameKind,
+    Selection,
+    Span,
+    State,
+)
 
 _BLOCK = 1 << 16  # bytes read at a time
 # what parsing a record raises that is not as its format has it
@@ -292,7 +302,7 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-STATES = (*get_args(State), "accepted in bulk")  # the last one in older files
+STATES = (*get_args(State), IN_BULK)
 """The states of annotations, as linker writes them."""
 
 

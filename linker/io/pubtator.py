@@ -214,7 +214,7 @@ def _annotation(
     name = mention.text if len(mention.spans) == 1 else text[start:end]
     columns = [owner, str(start), str(end), name.translate(BREAKS), mention.type.translate(BREAKS)]
     if prediction is not None:
-        texts = [_confidences(prediction.parts), prediction.state]
+        texts = [_confidences(prediction.parts), prediction.written_state]
         if prediction.decisions:
             texts.append(decisions_text(prediction.decisions).translate(BREAKS))
         return [*columns, joined_ids(prediction), " ".join(filter(None, texts))]

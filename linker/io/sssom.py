@@ -28,11 +28,11 @@ from linker.io.outputs import BREAKS, Layout, ObjectSource, owner_of, spans_text
 from linker.io.parsing import by_column, comments, numbered, parse_each
 from linker.io.rows import TableRow, read_rows, titles_of
 from linker.records import (
+    IN_BULK,
     Candidate,
     Decision,
     Document,
     IdMapping,
-    Mention,
     Part,
     Predicate,
     Prediction,
@@ -65,7 +65,7 @@ PREDICATES: Mapping[Predicate, str] = {
 _ONE, _ONE_OF_SEVERAL = PREDICATES[""], PREDICATES["related"]
 _UNSPECIFIED = "semapv:UnspecifiedMatching"
 _BY_HAND = "semapv:ManualMappingCuration"
-_IN_BULK = _UNSPECIFIED  # nobody looked at it, and how it matched is not kept
+_JUSTIFIED_IN_BULK = _UNSPECIFIED  # nobody looked at it, and how it matched is not kept
 _LICENSE = "https://w3id.org/sssom/license/unspecified"
 FOOTER = ""
 _SETS = "https://w3id.org/sssom/mappings/"
@@ -80,7 +80,6 @@ _PLAIN = re.compile(  # what YAML reads as this very text without quotes
 _CHARACTERS = re.compile(r", characters [\d;-]+\Z", re.ASCII)  # where a mention stands
 # what stands in comments of decisions that hold in one document only, or that nobody looked at
 _OF_ONE_DOCUMENT = re.compile(r"(?:\A|; )document ")
-_BULK = "accepted in bulk"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?=T|\Z| )", re.ASCII)
 
 
@@ -206,7 +205,7 @@ def _is_confirmed(cells: Mapping[str, str]) -> bool:
     if _OF_ONE_DOCUMENT.search(cells["comment"]):
         return False
     is_by_hand = cells["mapping_justification"] == _BY_HAND
-    return is_by_hand or (cells["mapping_tool"] != NAME and _BULK not in cells["comment"])
+    return is_by_hand or (cells["mapping_tool"] != NAME and IN_BULK not in cells["comment"])
 
 
 def header(first: Document | None, layout: Layout) -> str:
@@ -283,6 +282,8 @@ def _curated_rows(
         where: where the mention stands to which the decision was applied, for the comment.
     """
     ids = part_ids(row.concept_id)
+    if row.said and not row.accepted:  # nobody rejected what its id stands for now
+        ids = part_ids(row.said)
     default: Predicate = "related" if len(ids) > 1 else ""
     match = _DATE.match(row.time)
     scope = f"document {row.scope}" if row.scope else ""
@@ -293,7 +294,7 @@ def _curated_rows(
     for number, identifier in enumerate(ids, 1):
         if identifier is None:
             continue
-        bulk = _BULK * row.bulk  # by whom it does not say
+        bulk = IN_BULK if row.bulk else ""  # by whom it does not say
         comment = (_place(number, len(ids), row.predicate), bulk, where, scope)
         yield {
             "subject_label": row.mention,
@@ -301,7 +302,7 @@ def _curated_rows(
             "predicate_modifier": "" if row.accepted else "Not",
             "object_id": _curie(identifier, prefixes),
             "object_label": name(identifier) if identifier else "",
-            "mapping_justification": _IN_BULK if row.bulk else _BY_HAND,
+            "mapping_justification": _JUSTIFIED_IN_BULK if row.bulk else _BY_HAND,
             "author_label": "" if row.bulk else author,
             "subject_type": _LITERAL,
             "object_source_version": row.release,
@@ -359,7 +360,7 @@ def _rows(
             "mapping_tool": NAME,
             "mapping_tool_version": VERSION,
             "confidence": _confidence(part),
-            "comment": _comment(document, prediction.mention, part, place),
+            "comment": _comment(document, prediction, part, place),
         }
         broader = None if place else part.broader
         if broader:  # first: of rows that a person took over, the last one counts
@@ -404,7 +405,7 @@ def _three(value: float) -> str:
 
 def _where(document: Document | None, prediction: Prediction, decision: Decision) -> str:
     """What a decision was applied to: the state of the mention, and where it stands."""
-    mention, texts = prediction.mention, [f"state {prediction.state}"]
+    mention, texts = prediction.mention, [f"state {prediction.written_state}"]
     if mention.text != decision.mention:
         texts.append(f"written {mention.text}")
     if owner := owner_of(document, mention):
@@ -420,9 +421,13 @@ def _place(number: int, count: int, predicate: Predicate = "") -> str:
     return f"part {number} of {count}" + ", related" * (count > 1)
 
 
-def _comment(document: Document | None, mention: Mention, part: Part, place: str) -> str:
-    """How the part is read, if it is not the mention as it stands, and where the mention is."""
+def _comment(document: Document | None, prediction: Prediction, part: Part, place: str) -> str:
+    """How the part is read, if it is not the mention as it stands, that the answer was accepted in
+    bulk, if it was, and where the mention is."""
+    mention = prediction.mention
     read, texts = part.expanded or part.text, [place] if place else []
+    if prediction.written_state == IN_BULK:
+        texts.append(f"state {IN_BULK}")
     if read != mention.text:
         texts.append(f"read as {read}")
     owner = owner_of(document, mention)

@@ -68,6 +68,7 @@ class LinkSettings:
     coverage: float | None = None  # of sets of answers; None: there are none
     exact_only: bool = False  # whether no broader concepts are given
     short_forms: str | None = None  # a list of them, which win over those of linker
+    width: int = 80  # of the terminal in columns, for the format `text`
 
     def load(self) -> Linker:
         """Load the model, on its device, restricted to `within`.
@@ -106,7 +107,8 @@ class LinkSettings:
     def layout(self, documents: bool, linker: Linker, decisions: Decided | None) -> Layout:
         """What is written beside the concepts; `documents`: whether the mentions are of some."""
         asked = bool(self.also), bool(self.coverage), self.exact_only
-        return layout_of(self.form, documents, linker, decisions is not None, *asked)
+        layout = layout_of(self.form, documents, linker, decisions is not None, *asked)
+        return replace(layout, width=self.width)
 
     def of_chunks(
         self, documents: bool, linker: Linker | None = None
@@ -292,7 +294,8 @@ def link_files(settings: LinkSettings) -> Work:
     settings = replace(settings, **absolute)
     hashes = _hashes(settings)
     contents = {"model": hashes[0], "decisions": hashes[1]}  # not where they are
-    options = asdict(settings) | contents | {"batch_size": 0}  # which changes no answer
+    neither = {"batch_size": 0, "width": 0}  # changes an answer
+    options = asdict(settings) | contents | neither
     suffix = FORMATS[settings.form].suffix or f".{settings.form}"
     return Work(partial(_load, settings, hashes), suffix, options)
 

@@ -36,6 +36,26 @@ def _parts(ids: str) -> Parts:
     return tuple(part_ids(ids))
 
 
+def said_of(decision: Decision) -> Parts:
+    """What `parts_of` gives, by the ids as they were said."""
+    return _parts(decision.said or decision.concept_id)
+
+
+def as_said(decision: Decision) -> Decision:
+    """The decision with its ids as they were said.
+
+    Raises:
+        ValueError: it has another number of parts than was said.
+    """
+    if not decision.said:
+        return decision
+    ids = decision.said
+    if None in parts_of(decision):
+        pairs = zip(parts_of(decision), said_of(decision), strict=True)
+        ids = ids_text(tuple(None if part is None else said for part, said in pairs))
+    return replace(decision, concept_id=ids, said="")
+
+
 def concepts_of(decision: Decision) -> tuple[str, ...]:
     """The ids of all parts of the mention; none where there is no concept."""
     return tuple(filter(None, parts_of(decision)))
@@ -198,27 +218,56 @@ def _left_of(earlier: Decision, later: Decision) -> Decision | None:
     (name, settles), (later_name, later_settles) = voice(earlier), voice(later)
     if name != later_name or (later_settles and not settles):
         return earlier
+    if not (earlier.accepted or later.accepted):
+        is_other = set(filter(None, said_of(later))).isdisjoint(said_of(earlier))
+        return earlier if is_other else None
     if not earlier.accepted:
-        is_same = not set(concepts_of(later)).isdisjoint(concepts_of(earlier))
-        return None if is_same else earlier
-    parts = parts_of(earlier)
+        return None if denied_places(later, earlier) else earlier
     if not later.accepted:
-        rejected = concepts_of(later)
-        return opened(earlier, {place for place, part in enumerate(parts) if part in rejected})
-    if len(parts) != len(parts_of(later)):
+        return opened(earlier, denied_places(earlier, later))
+    if len(parts_of(earlier)) != len(parts_of(later)):
         return None
     return opened(earlier, decided_places(later))
+
+
+def denied_places(accepted: Decision, rejected: Decision) -> set[int]:
+    """The places of the parts of an accepted decision whose concept another decision rejects.
+
+    A rejection follows its id. Where a release made one concept of the rejected id and of another
+    one, which is accepted, both decisions were on different concepts, and nothing is denied.
+    """
+    rejected_ids = dict(zip(parts_of(rejected), said_of(rejected), strict=True))
+    parts = zip(parts_of(accepted), said_of(accepted), strict=True)
+    places = set()
+    for place, (part, said) in enumerate(parts):
+        if part and part in rejected_ids and rejected_ids[part] in (part, said):
+            places.add(place)
+    return places
+
+
+def is_outlived(rejected: Decision, decisions: Iterable[Decision]) -> bool:
+    """Whether a rejection counts no more, since somebody who looked accepted the concept that its
+    id stands for now, by another id; see `denied_places`."""
+    for decision in decisions:
+        is_seen = decision.accepted and not decision.bulk
+        is_same = not set(concepts_of(rejected)).isdisjoint(concepts_of(decision))
+        if is_seen and is_same and not denied_places(decision, rejected):
+            return True
+    return False
 
 
 def standing(decisions: Sequence[Decision]) -> Sequence[Decision]:
     """Those that count of the decisions in force at a place.
 
     Beside one that settles a dispute, what its reviewer and those that it names said before of the
-    same parts does not. What was accepted in bulk does not where somebody who looked accepts
-    something, be it that there is no concept, or rejects what it accepts.
+    same parts does not, nor does a rejection that is outlived. What was accepted in bulk does not
+    where somebody who looked accepts something, be it that there is no concept, or rejects what it
+    accepts.
     """
     if any(d.settles for d in decisions):
         decisions = _settled(decisions)
+    if any(d.said for d in decisions):
+        decisions = [d for d in decisions if d.accepted or not is_outlived(d, decisions)]
     seen = [d for d in decisions if not d.bulk]
     if len(seen) == len(decisions):
         return decisions
@@ -348,7 +397,6 @@ def ruled(places: Iterable[Sequence[Decision]]) -> Ruling:
         places: those in force at each place that counts for it, the nearest first; see
             `Decided.ruling`.
     """
-    rejected: set[str] = set()
     parts: Parts = ()
     by: list[Decision] = []
     for of_place in places:
@@ -359,17 +407,23 @@ def ruled(places: Iterable[Sequence[Decision]]) -> Ruling:
             continue
         accepting = [d for d in decisions if d.accepted]  # those of one place agree
         before = parts
-        parts = _completed(before, accepting, rejected)
+        rejections = [d for d in by if not (d.accepted or is_outlived(d, accepting))]
+        parts = _completed(before, accepting, _ids_of(rejections))
         decided_before = {n for n, part in enumerate(before) if part is not None}
         still_open = {n for n, part in enumerate(parts) if part is None}
         if len(decided_before | still_open) < len(parts):
             used = [opened(d, decided_before | still_open) for d in accepting]
             by += filter(None, used)
         taken = set(filter(None, parts))
-        rejections = [d for d in decisions if not d.accepted and taken.isdisjoint(concepts_of(d))]
-        rejected |= {i for d in rejections for i in concepts_of(d)}
-        by += rejections
+        by += [d for d in decisions if not d.accepted]
+        by = [d for d in by if d.accepted or taken.isdisjoint(concepts_of(d))]
+    rejected = _ids_of(d for d in by if not d.accepted)
     return Ruling(parts, frozenset(rejected), tuple(sorted(by, key=number_of)))
+
+
+def _ids_of(decisions: Iterable[Decision]) -> set[str]:
+    """The ids that decisions name."""
+    return set(itertools.chain.from_iterable(map(concepts_of, decisions)))
 
 
 def _completed(parts: Parts, accepting: Sequence[Decision], rejected: set[str]) -> Parts:
@@ -413,7 +467,10 @@ def fate(decision: Decision, dictionary: Dictionary) -> tuple[Fate, tuple[str, .
 
 
 def followed(decision: Decision, dictionary: Dictionary) -> Decision | None:
-    """The decision with the ids that a dictionary has now; None where it cannot follow."""
+    """The decision with the ids that a dictionary has now; None where it cannot follow.
+
+    Where they are others, `said` has those of before.
+    """
     state, now = fate(decision, dictionary)
     if state not in ("current", "merged"):
         return None
@@ -423,4 +480,5 @@ def followed(decision: Decision, dictionary: Dictionary) -> Decision | None:
     parts: list[list[str] | None] = []
     for part in split_ids(decision.concept_id):
         parts.append(None if part is None else [names[identifier] for identifier in part])
-    return replace(decision, concept_id=join_ids(parts))
+    said = decision.said or decision.concept_id
+    return replace(decision, concept_id=join_ids(parts), said=said)

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from linker.arguments import LINKER, WHOLE, Kind, public
 from linker.errors import LinkerError, needing
 from linker.linking.linker import Linker
-from linker.linking.requests import Found, FoundSpan, Limits, Linked, Request
+from linker.linking.requests import LIMITS, Found, FoundSpan, Limits, Linked, Request
 from linker.records import Document, Mention, Span
 from linker.text.find import Overlaps, longest, overlap, running_text
 
@@ -27,6 +28,9 @@ FindSpans = Callable[[str], Iterable[FoundSpan]]
 """Finds places in a text that may be mentions."""
 
 
+_DOCUMENTS = Kind("several Document records", (Iterable,))
+
+
 class Annotator:
     """Finds the mentions in documents, and links them.
 
@@ -37,6 +41,7 @@ class Annotator:
             mentions that the linker learnt to find mentions from.
     """
 
+    @public("linker.Annotator", linker=LINKER)
     def __init__(
         self, linker: Linker, find: FindSpans | None = None, type: str | None = None
     ) -> None:
@@ -45,6 +50,7 @@ class Annotator:
         self._threshold = by_names.threshold if by_names else 0.0
         self._type = type if type is not None or by_names is None else by_names.type
 
+    @public("Annotator.annotate", LIMITS, documents=_DOCUMENTS, batch_size=WHOLE)
     def annotate(
         self,
         documents: Iterable[Document],

@@ -21,6 +21,7 @@ from linker.dictionary import hierarchy
 from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
 from linker.dictionary.lookup import Doubt
 from linker.errors import LinkerError, shorten, shown
+from linker.ids import OPEN
 from linker.io.outputs import decimals
 from linker.linking.engine import FLOOR, LIMITS, Engine
 from linker.linking.matches import COLUMNS
@@ -175,11 +176,18 @@ def explain(engine: Engine, answer: Answer, ranking: Ranking, concept: str | Non
 
 
 def _by_decision(prediction: Prediction) -> Record:
-    """What people made of an answer."""
-    best = [None if part.is_open else part.best for part in prediction.parts]
+    """What people made of an answer; of a part on which they did not decide, that it is open."""
+    answer: list[Record | None] = []
+    for part in prediction.parts:
+        if part.is_open:
+            answer.append(Record(concept_id=OPEN, name="open"))
+        elif part.best:
+            answer.append(Record(concept_id=part.best.concept_id, name=part.best.name))
+        else:
+            answer.append(None)
     return Record(
         state=prediction.state,
-        answer=[b and Record(concept_id=b.concept_id, name=b.name) for b in best],
+        answer=answer,
         decisions=[decision.to_dict() for decision in prediction.decisions],
     )
 

@@ -14,6 +14,7 @@ from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 from tabulate import tabulate
 
+from linker.arguments import WHOLE, Kind, public
 from linker.dictionary import Dictionary, hierarchy
 from linker.dictionary.lookup import DictionaryNames
 from linker.encoders.base import Device, Precision
@@ -27,6 +28,7 @@ from linker.linking.options import LinkerOptions, as_saved
 from linker.linking.ranker import Ranker
 from linker.linking.ranking import DescribedBatch, batch_of
 from linker.linking.requests import (
+    LIMITS,
     Answer,
     Limits,
     Linked,
@@ -56,6 +58,8 @@ _PARTS = 32  # small parts of the dictionary that are kept for mentions restrict
 _BATCH = 1024  # mentions that are linked together
 _NAMES = 100  # that are put in order by the ranker, where names are ranked
 _SHOWN = 20  # predictions that a notebook shows
+_MENTION = Kind("a text or a Mention", (str, Mention))
+_ITEMS = Kind("a text, a Mention, a Document, or several", (*_MENTION.classes, Document, Iterable))
 _AS_TEXT: dict[str, Any] = {"disable_numparse": True, "preserve_whitespace": True}
 
 
@@ -211,6 +215,7 @@ class Linker:
             return int(max(records, key=lambda record: record["dev_acc1"])["epoch"])
         return int(records[-1]["epoch"])
 
+    @public("Linker.link", LIMITS, items=_ITEMS, batch_size=WHOLE)
     def link(
         self,
         items: Item | Iterable[Item],
@@ -243,6 +248,7 @@ class Linker:
             return next(predictions)
         return Predictions(predictions) if isinstance(many, Collection) else predictions
 
+    @public("Linker.link_items", LIMITS, items=_ITEMS, batch_size=WHOLE)
     def link_items(
         self,
         items: Iterable[Item],
@@ -337,6 +343,14 @@ class Linker:
                 batch = batch_of(answers, engine.generator, engine.matches)
                 yield [answer.mention for answer in answers], batch
 
+    @public(
+        "Linker.explain",
+        mention=_MENTION,
+        document=Kind("a Document", (Document,)).or_none(),
+        k=WHOLE,
+        within=LIMITS["within"],
+        decisions=LIMITS["decisions"],
+    )
     def explain(
         self,
         mention: str | Mention,
@@ -369,6 +383,7 @@ class Linker:
         engine = self._part(answer.restrictions).engine
         return explain.explain(engine, answer, engine.link(together), concept)
 
+    @public("Linker.restricted", within=LIMITS["within"])
     def restricted(self, within: Selection | None) -> Linker:
         """The linker that answers with a part of the dictionary only; the rest is shared.
 

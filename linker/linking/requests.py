@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypedDict
 
+from linker.arguments import NUMBER, WHOLE, Kind
 from linker.errors import LinkerError
 from linker.records import (
     Assertion,
@@ -118,6 +119,21 @@ class Limits(TypedDict, total=False):
     also: Sequence[str]
     coverage: float | None
     exact_only: bool
+
+
+LIMITS = {
+    "k": WHOLE,
+    "threshold": NUMBER.or_none(),
+    "min_score": NUMBER.or_none(),
+    "within": Kind(
+        'a Selection, such as linker.Selection(under=["MESH:D009369"])', (Selection,)
+    ).or_none(),
+    "decisions": Kind("a linker.Decided", ("Decided",)).or_none(),
+    "also": Kind('a list of prefixes, such as ["OMIM"]', (Sequence,)),
+    "coverage": NUMBER.or_none(),
+    "exact_only": Kind("True or False", (bool,)),
+}
+"""The kinds of the `Limits`."""
 
 
 @dataclass(frozen=True, slots=True)

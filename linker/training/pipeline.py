@@ -19,6 +19,7 @@ from functools import partial
 
 import numpy as np
 
+from linker.arguments import DICTIONARY, ITEMS, TEXT, Kind, public
 from linker.dictionary import Dictionary
 from linker.encoders import registry
 from linker.encoders import words as word_vectors
@@ -41,6 +42,15 @@ Validate = Callable[[Linker], Mapping[str, float]]
 """Measures a linker on development data; `dev_acc1` chooses the epoch that is kept."""
 
 
+@public(
+    "linker.train",
+    dictionary=DICTIONARY,
+    encoder=TEXT.or_none(),
+    mentions=ITEMS,
+    dev=ITEMS,
+    options=Kind("a LinkerOptions record, as linker.preset gives", (LinkerOptions,)).or_none(),
+    settings=Kind("a linker.RunSettings", (RunSettings,)).or_none(),
+)
 def train(
     dictionary: Dictionary,
     *,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from linker.arguments import DICTIONARY, ITEMS, LINKER, public
 from linker.dictionary import Dictionary
 from linker.dictionary.columns import annotations_of
 from linker.encoders.base import is_unit
@@ -61,6 +62,7 @@ class Changes:
         )
 
 
+@public("linker.update", linker=LINKER, dictionary=DICTIONARY.or_none(), mentions=ITEMS)
 def update(
     linker: Linker,
     dictionary: Dictionary | None = None,

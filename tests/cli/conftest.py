@@ -51,7 +51,7 @@ def run(
     def call(*args: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["linker", *map(str, args)])
         root, handler = logging.getLogger(), logging.StreamHandler()
-        handler.setFormatter(cli.Formatter("linker: %(message)s"))
+        handler.setFormatter(cli.messages.TextFormatter())
         root.addHandler(handler)
         root.setLevel(logging.WARNING)
         capsys.readouterr()

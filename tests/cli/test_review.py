@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -175,6 +177,48 @@ def test_a_new_release(
         (r["mention"], r["concept_id"], r["reviewer"]) for r in listed
     ]
     assert [r["kind"] for r in rows(run(*again[:-2]).out)] == ["unknown"]  # nothing is left to move
+
+
+def test_a_merge_turns_no_rejection_around(run: Run, trained: Path, tmp_path: Path) -> None:
+    """Also where answers of the new release go out and come back."""
+    new, model = tmp_path / "new.tsv", tmp_path / "new"
+    concept = f"{BREAST}\tBreast Neoplasms\tBreast Cancer\t{OVARIAN}\n"
+    new.write_text(f"id\tname\tsynonyms\talt_ids\n{concept}", "utf-8")
+    assert run("train", "--dict", new, "--encoder", "tfidf", "-o", model).code == 0
+    table, file = tmp_path / "t.tsv", tmp_path / "d.sqlite"
+    table.write_text(
+        "mention\tconcept_id\taccepted\n"
+        f"breast cancer\t{BREAST}\t\nbreast cancer\t{OVARIAN}\tfalse\n"
+        f"breast neoplasms\t{OVARIAN}\tfalse\n",
+        "utf-8",
+    )
+    take = ("review", "import", table, "--model", trained, "--decisions", file)
+    assert run(*take, "--reviewer", "ann").code == 0
+    mentions = tmp_path / "m.csv"
+    mentions.write_text("mention\nbreast cancer\nbreast neoplasms\n", "utf-8")
+
+    def linked(name: str, *options: object) -> Path:
+        path = tmp_path / name
+        link = ("link", mentions, "--model", model, "--decisions", file, "--column", "mention")
+        assert run(*link, "-o", path, *options).code == 0
+        return path
+
+    answers = list(csv.DictReader(io.StringIO(linked("l.csv").read_text("utf-8"))))
+    assert [(r["state"], r["concept_id"]) for r in answers] == [("accepted", BREAST), ("open", "")]
+    said = json.loads(answers[1]["decisions"])
+    assert [(d["concept_id"], d["said"], d["accepted"]) for d in said] == [(BREAST, OVARIAN, False)]
+    again = ("review", "import", tmp_path / "l.csv", "--model", model, "--decisions", file)
+    assert "0 decisions were taken, 2 were there already" in run(*again).err
+    update = ("review", "update", "--dict", new, "--model", trained, "--decisions", file)
+    listed = rows(run(*update).out)
+    assert [(r["decision"], r["kind"]) for r in listed] == [("2", "merged"), ("3", "open")]
+    assert "1 decision was taken" in run(*update, "--accept", 3, "--reviewer", "Bob").err
+    answers = list(csv.DictReader(io.StringIO(linked("l.csv").read_text("utf-8"))))
+    assert [(r["state"], r["reviewer"]) for r in answers] == [
+        ("accepted", "ann"),
+        ("accepted", "Bob"),
+    ]
+    assert {r["kind"] for r in rows(run(*update).out)} == {"merged"}
 
 
 def test_a_short_form_is_no_part_of_a_bulk(

@@ -22,6 +22,16 @@ GIVEN = [
 ]
 
 
+def test_an_evaluation_shows_itself_as_a_table(tiny: Linker) -> None:
+    result = run.evaluate(GIVEN, tiny, "strict", (1,))
+    shown = repr(result)
+    assert report.table(result.record) in shown
+    assert f"{result.record['acc']['1']:.4f}" in result._repr_html_()
+    assert result._repr_html_().startswith("<table>")
+    nothing = run.evaluate([Mention("gout")], tiny)
+    assert nothing._repr_html_() == repr(nothing)
+
+
 @pytest.mark.parametrize("protocol", protocols.PROTOCOLS)
 def test_a_model_is_evaluated_by_a_protocol(tiny: Linker, tmp_path: Path, protocol: str) -> None:
     outcomes = list(getattr(protocols, protocol)(tiny, GIVEN, 20))

@@ -177,6 +177,9 @@ def test_a_part_is_decided_alone(linker: Linker) -> None:
     assert second == replace(model.parts[1], is_open=True)
     assert second.confidence == model.parts[1].confidence
     assert DECISION not in {candidate.source for candidate in second.candidates}
+    decided = Decided([Decision(COMPOSITE, f"{ATAXIA}|?")], linker)
+    said = linker.explain(COMPOSITE, decisions=decided).to_dict()["by_decision"]
+    assert [part["concept_id"] for part in said["answer"]] == [ATAXIA, "?"]
 
 
 def test_parts_stay_in_their_places(linker: Linker) -> None:

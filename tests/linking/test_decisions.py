@@ -14,13 +14,16 @@ from hypothesis import strategies as st
 
 from linker import Dictionary
 from linker.linking.decisions import (
+    as_said,
     concepts_of,
     conflicts,
     disagree,
     fate,
     followed,
     in_force,
+    opened,
     parts_of,
+    ruled,
     standing,
 )
 from linker.records import Decision
@@ -309,3 +312,76 @@ def test_ids_of_another_release_are_followed_before_anything_is_replaced(
     by_others = [replace(d, reviewer=who) for d, who in ((old, "ann"), (rejected, "bob"))]
     assert len(conflicts(in_force(by_others, dictionary))) == 1
     assert conflicts(in_force(by_others)) == []
+
+
+# two concepts that a release made one: X:11 was one of its own, and is X:1 now
+
+
+def ids_now(
+    dictionary: Dictionary, *decisions: Decision
+) -> tuple[tuple[str | None, ...], set[str]]:
+    """What is accepted and rejected by those that count, or () and nothing where they disagree."""
+    numbered = [replace(d, id=number) for number, d in enumerate(decisions, 1)]
+    places = in_force(numbered, dictionary)
+    ruling = ruled(places.get(place, ()) for place in (("m", "7"), ("m", "")))
+    return ruling.parts, {*ruling.rejected}
+
+
+def rejected(who: str, concept: str, scope: str = "") -> Decision:
+    return Decision("m", concept, False, scope, who)
+
+
+def accepted(who: str, concept: str, scope: str = "", **more: Any) -> Decision:
+    return Decision("m", concept, True, scope, who, **more)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "parts", "denied"),
+    [
+        ([accepted("ann", "X:1"), rejected("ann", "X:11")], ("X:1",), set()),
+        ([accepted("bob", "X:1"), rejected("ann", "X:11")], ("X:1",), set()),
+        ([accepted("bob", "X:1"), accepted("ann", "X:1"), rejected("ann", "X:11")],
+         ("X:1",), set()),
+        ([accepted("bob", "X:1"), rejected("ann", "X:11", "7")], ("X:1",), set()),
+        ([accepted("bob", "X:1", "7"), rejected("ann", "X:11")], ("X:1",), set()),
+        ([accepted("ann", "X:1", predicate="broad"), rejected("ann", "X:11")], ("X:1",), set()),
+        ([rejected("ann", "X:11")], (), {"X:1"}),  # it follows its id
+        ([rejected("ann", "X:11"), accepted("ann", "X:2")], ("X:2",), {"X:1"}),
+        ([accepted("ann", "X:1"), accepted("ann", "X:2"), rejected("bob", "X:11")],
+         ("X:2",), {"X:1"}),  # who accepted X:1 says something else by now
+        ([accepted("ann", "X:1", bulk=True), rejected("ann", "X:11")], (), {"X:1"}),
+        ([accepted("ann", "X:11"), rejected("bob", "X:11")], (), set()),  # they disagree
+        ([accepted("ann", "X:1"), rejected("bob", "X:1")], (), set()),
+        ([accepted("ann", "X:1"), rejected("ann", "X:1"), rejected("ann", "X:11")],
+         (), {"X:1"}),  # also the concept itself
+        ([accepted("bob", "X:1"), rejected("ann", "X:1"), rejected("ann", "X:11")], (), set()),
+        ([accepted("ann", "X:11"), rejected("ann", "X:1")], (), {"X:1"}),  # what it is now
+        ([accepted("ann", "X:1|X:2"), rejected("ann", "X:11")], ("X:1", "X:2"), set()),
+        ([accepted("ann", "X:1|?"), rejected("ann", "X:11")], ("X:1", None), set()),
+        ([accepted("ann", "X:1|?"), accepted("ann", "?|X:2"), rejected("ann", "X:11")],
+         ("X:1", "X:2"), set()),
+        ([accepted("ann", "X:11|X:2"), rejected("ann", "X:11")], (None, "X:2"), {"X:1"}),
+    ],
+)  # fmt: skip
+def test_a_rejection_is_not_turned_around_where_its_concept_became_one_with_an_accepted_one(
+    dictionary: Dictionary,
+    decisions: list[Decision],
+    parts: tuple[str | None, ...],
+    denied: set[str],
+) -> None:
+    assert ids_now(dictionary, *decisions) == (parts, denied)
+
+
+def test_what_follows_its_id_tells_what_was_said(dictionary: Dictionary) -> None:
+    for ids, now in (("X:11", "X:1"), ("X:11|?|-1", "X:1|?|-1"), ("X:2+X:11|X:3", "X:2+X:1|X:2")):
+        kept = followed(Decision("m", ids), dictionary)
+        assert kept is not None
+        assert (kept.concept_id, kept.said) == (now, ids)
+        assert followed(kept, dictionary) == kept
+        assert as_said(kept) == Decision("m", ids)
+    kept = followed(Decision("m", "X:11|X:11"), dictionary)
+    assert kept is not None
+    left = opened(kept, {0})
+    assert left is not None
+    assert as_said(left) == Decision("m", "?|X:11")
+    assert followed(Decision("m", "X:2"), dictionary) == Decision("m", "X:2")

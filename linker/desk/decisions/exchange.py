@@ -360,10 +360,9 @@ class _Known:
         past: all decisions on these mentions, in order of entry.
     """
 
-    def __init__(self, past: Iterable[Past]) -> None:
+    def __init__(self, past: Sequence[Past]) -> None:
         self._last: dict[_Claim, float] = {}  # the numbers of the last decisions that say so
         self._timed: dict[tuple[_Claim, str], float] = {}  # of the first one of that time
-        self._in_force: set[_Claim] = set()
         self._until: dict[Place, float] = {}  # up to which decision the file says what there was
         self._added: dict[tuple[Place, tuple[str, bool]], _Claim] = {}  # the last of each voice
         for entry in past:
@@ -373,8 +372,9 @@ class _Known:
             for said in (claim, *_claims_on_parts(decision)):
                 for length in (None, _DAY):
                     self._timed.setdefault((said, decision.time[:length]), number)
-            if entry.state in ("in force", "overruled"):
-                self._in_force.add(claim)
+
+        places = in_force(entry.decision for entry in past if entry.state != "withdrawn")
+        self._in_force = set(map(_claim, chain.from_iterable(places.values())))
 
     def has(self, decision: Decision, again: bool) -> bool:
         """Whether a decision is not new; see `add_new`."""

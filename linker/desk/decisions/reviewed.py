@@ -16,17 +16,17 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import get_args
 
 from linker.errors import RecordError, shown
 from linker.ids import OPEN, escaped
 from linker.io import sssom
 from linker.io.files import Pathlike, parse_json
 from linker.io.outputs import decision_from_json
+from linker.io.parsing import STATES
 from linker.io.rows import TableRow
 from linker.io.sssom import PREDICATES as SSSOM_PREDICATES
 from linker.linking.decisions import Parts, disagree, form_everywhere, merged, parts_of
-from linker.records import PREDICATES, Decision, Predicate, State
+from linker.records import IN_BULK, PREDICATES, Decision, Predicate
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ MENTION = "subject_label"
 """The column of mappings that holds the mentions."""
 _BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
 _PREDICATES = {name: predicate for predicate, name in SSSOM_PREDICATES.items()}
-_NOTHING, _NOT, _IN_BULK = "sssom:NoTermFound", "Not", "accepted in bulk"
+_NOTHING, _NOT = "sssom:NoTermFound", "Not"
 _DOCUMENT = re.compile(r"(?:document |.*?; document )(.*?)(?:, characters [\d;-]+)?")
 _PART = re.compile(r"part (\d{1,4}) of (\d{1,4})(, related)?(?:; |\Z)", re.ASCII)
 _EXPECTED = (
@@ -86,8 +86,8 @@ def of_answer(cells: Cells, reviewer: str) -> Iterator[Decision]:
     """
     before, state = _written(cells), cells["state"].lower() or "model"
     yield from before
-    if state not in get_args(State):
-        raise ValueError(f"the state is {state!r}; expected one of {', '.join(get_args(State))}")
+    if state not in STATES:
+        raise ValueError(f"the state is {state!r}; expected one of {', '.join(STATES)}")
     kind = predicate_of(cells.get("predicate", ""))
     seen = [d for d in before if not d.bulk]
     accepted, is_accepted = [d for d in seen if d.accepted], state in ("accepted", "no concept")
@@ -197,7 +197,7 @@ def _part_of(cells: Cells) -> tuple[int, int, bool, str]:
 
 def _is_in_bulk(cells: Cells) -> bool:
     """Whether a mapping was accepted in bulk, so that nobody curated it."""
-    return _part_of(cells)[-1].startswith(_IN_BULK)
+    return _part_of(cells)[-1].startswith(IN_BULK)
 
 
 def _goes_on(before: Cells, cells: Cells) -> bool:

@@ -17,6 +17,7 @@ from linker.errors import LinkerError, shorten
 from linker.ids import Identify, join_ids, not_known, split_ids
 from linker.io.files import MENTION_LIMIT
 from linker.linking.decisions import (
+    as_said,
     concepts_of,
     in_force,
     opened,
@@ -152,6 +153,12 @@ def add_step(connection: sqlite3.Connection, step: Step) -> int:
     return connection.execute(_ADD_STEP, values).lastrowid or 0
 
 
+def last_step(connection: sqlite3.Connection, project: int | None, reviewer: str) -> Step | None:
+    """The step that `undo` would undo; None where there is none."""
+    row = connection.execute(_LAST_STEP, [project, reviewer]).fetchone()
+    return Step(*row) if row else None
+
+
 def undo(connection: sqlite3.Connection, project: int | None, reviewer: str) -> Step | None:
     """Undo the last step of a reviewer that is not undone yet, and withdraw its decisions.
 
@@ -163,9 +170,9 @@ def undo(connection: sqlite3.Connection, project: int | None, reviewer: str) -> 
     Returns:
         The step; None where there is none to undo.
     """
-    if not (row := connection.execute(_LAST_STEP, [project, reviewer]).fetchone()):
+    step = last_step(connection, project, reviewer)
+    if step is None:
         return None
-    step = Step(*row)
     for statement in (_WITHDRAW_STEP, _UNDO):
         connection.execute(statement, [reviewer, now(), step.id])
     return step
@@ -183,6 +190,7 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
             decided, a rejection does not name one concept, or a predicate is unknown or of none
             accepted.
     """
+    decision = as_said(decision)
     parts = split_ids(decision.concept_id, identify)
     ids = join_ids(parts) if any(parts) or None in parts else ""
     mention, settles = decision.mention.strip(), tuple(map(str.strip, decision.settles))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linker.desk.decisions.exchange import add_new
@@ -11,12 +11,18 @@ from linker.desk.decisions.store import DecisionStore, Step, identified, release
 from linker.dictionary import Dictionary
 from linker.ids import escaped
 from linker.linking.decisions import (
+    Place,
+    Ruling,
     concepts_of,
+    denied_places,
     fate,
+    followed,
     form_of,
     in_force,
     number_of,
     parts_of,
+    place_of,
+    ruled,
     standing,
 )
 from linker.records import Decision
@@ -24,6 +30,8 @@ from linker.text.find import is_short_form
 from linker.text.normalize import person
 
 KINDS = {
+    "open": "a rejected id is now that of another concept, or the other way round; there is no "
+    "answer until somebody decides",
     "merged": "the id is now another concept's; linking follows it",
     "moved": "the mention has become a name of another concept",
     "exact now": "a broader, narrower or related concept was chosen, and the mention became a name",
@@ -33,6 +41,9 @@ KINDS = {
 }
 ACCEPTABLE = ("moved", "exact now")
 """The kinds that need a decision, and have one answer."""
+_MERGED = "a rejected id was merged with another"
+BY_NUMBER = (*ACCEPTABLE, "open")
+"""Also the kind that nobody accepts without a look at it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +53,8 @@ class Change:
     decision: Decision
     kind: str  # of `KINDS`
     now: tuple[str, ...]  # the ids that stand for the decision, or for its mention, now
-    # the reviewers of the decisions on the mention that change alike; one decision takes the place
-    # of theirs
+    # the reviewers of the decisions on the mention that change alike, or, where it is open, that
+    # reject what it would be now; one decision takes the place of theirs
     reviewers: tuple[str, ...] = ()
     one_by_one: str = ""  # why it is not accepted with others of its kind; empty: it may be
 
@@ -60,12 +71,17 @@ def changes(
         dictionary: the release.
         before: the dictionary that people decided with.
     """
+    decisions = list(decisions)
     names, old_names = Names(dictionary), Names(before)
+    open_now = OpenMentions(decisions, dictionary, before)
     found = []
     for place in in_force(decisions).values():
         of_place = [*_changes(standing(place), names, old_names)]
         accepted = sum(decision.accepted for decision in standing(place))
         for change in of_place:
+            if change.kind == "merged" and open_now.has(change.decision):
+                found.append(open_now.change(change))
+                continue
             alike = [c for c in of_place if (c.kind, c.now) == (change.kind, change.now)]
             reviewers = tuple(dict.fromkeys(c.decision.reviewer for c in alike))
             reason = ""
@@ -114,6 +130,58 @@ def _changes(of_place: Sequence[Decision], names: Names, old_names: Names) -> It
             yield Change(decision, kind, now)
 
 
+class OpenMentions:
+    """The mentions without an answer since a rejected concept and another became one.
+
+    Args:
+        decisions: those that were not withdrawn, in order of entry.
+        dictionary: the release.
+        before: the dictionary that people decided with.
+    """
+
+    def __init__(
+        self, decisions: Sequence[Decision], dictionary: Dictionary, before: Dictionary
+    ) -> None:
+        self._dictionary = dictionary
+        self._before = before
+        self._now = in_force(decisions, dictionary)
+        self._then = in_force(decisions, before)
+
+    def has(self, decision: Decision) -> bool:
+        """Whether the mention of a decision is one of them, by what became of its ids."""
+        now = followed(decision, self._dictionary)
+        if now is None or not any(map(self._is_another, concepts_of(decision), concepts_of(now))):
+            return False
+        ruling = self._ruling(self._now, decision)
+        is_open = not ruling.parts or None in ruling.parts
+        return is_open and not self._ruling(self._then, decision).is_disputed
+
+    def _ruling(self, places: Mapping[Place, Sequence[Decision]], decision: Decision) -> Ruling:
+        """What decisions say of the mention of one, where this holds."""
+        where = [place_of(decision.mention, scope) for scope in (decision.scope, "")]
+        return ruled(places.get(place, ()) for place in dict.fromkeys(where))
+
+    def _is_another(self, said: str, now: str) -> bool:
+        """Whether an id stands for another concept now, and has not merely another name."""
+        there = self._before.resolve(now)
+        is_known = bool(self._before.rows(now))
+        return said != now and is_known and there.isdisjoint(self._before.resolve(said))
+
+    def change(self, change: Change) -> Change:
+        """The change of a decision on such a mention, which somebody has to look at."""
+        wanted = _taken_over(change.decision, self._dictionary)
+        of_place = self._now.get(place_of(wanted.mention, wanted.scope), ())
+        denying = [d for d in of_place if not d.accepted and denied_places(wanted, d)]
+        reviewers = tuple(dict.fromkeys(d.reviewer for d in denying))
+        return replace(change, kind="open", reviewers=reviewers, one_by_one=_MERGED)
+
+
+def _taken_over(decision: Decision, dictionary: Dictionary) -> Decision:
+    """The decision by which is accepted what another one, perhaps a rejection, is on now."""
+    now = followed(decision, dictionary) or decision
+    return Decision(now.mention, now.concept_id, scope=now.scope, predicate=now.predicate)
+
+
 class Names:
     """The names of a dictionary, by their forms.
 
@@ -155,22 +223,19 @@ def accepted(change: Change, dictionary: Dictionary, reviewer: str, *, bulk: boo
     """The decision that takes the place of those that change alike, which it settles.
 
     Args:
-        change: of a kind of `ACCEPTABLE`.
+        change: of a kind of `BY_NUMBER`.
         dictionary: the release.
         reviewer: who accepts.
         bulk: whether it is accepted with others of its kind, so that nobody looked at it.
     """
     old = change.decision
+    if change.kind == "open":
+        new = _taken_over(old, dictionary)
+    else:
+        new = Decision(old.mention, escaped(change.now[0]), scope=old.scope)
     settles = tuple(name for name in change.reviewers if person(name) != person(reviewer))
-    new = Decision(
-        old.mention,
-        escaped(change.now[0]),
-        scope=old.scope,
-        reviewer=reviewer,
-        release=releases(dictionary),
-        bulk=bulk,
-        settles=settles,
-    )
+    release = releases(dictionary)
+    new = replace(new, reviewer=reviewer, release=release, bulk=bulk, settles=settles)
     return identified(new, dictionary)
 
 
@@ -198,7 +263,7 @@ def chosen(found: Sequence[Change], wanted: Iterable[str]) -> list[tuple[Change,
         ValueError: a word is neither a kind that can be accepted nor the number of such a change.
     """
     result: dict[tuple[object, ...], tuple[Change, bool]] = {}
-    of_number = {str(c.decision.id): c for c in found if c.kind in ACCEPTABLE}
+    of_number = {str(c.decision.id): c for c in found if c.kind in BY_NUMBER}
     for word in wanted:
         if word not in ACCEPTABLE and word not in of_number:
             raise ValueError(word)

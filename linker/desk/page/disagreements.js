@@ -37,5 +37,6 @@ function rowOf(row, { select, settle }) {
   };
   const name = button(row.mention, () => select(row.key), { class: "name" });
   const times = row.count > 1 && make("span.note", ` ×${count(row.count)}`);
-  return make("li", name, times, make("ul", row.decisions.map(said)));
+  const attributes = { "data-key": row.key };
+  return make("li", attributes, name, times, make("ul", row.decisions.map(said)));
 }

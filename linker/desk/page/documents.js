@@ -397,12 +397,13 @@ const lookOf = ({ state, answers, confidence }) => look(state, answers, confiden
 
 /** A mention and its answer in words. */
 function labelOf(mention) {
-  const { text, type, state, confidence, assertion, origin } = mention;
+  const { text, type, state, confidence, assertion, origin, bulk } = mention;
   const names = answersInWords(mention).join(" and ");
   const sure = confidence === null ? "" : `, ${percent(confidence)}`;
   const asserted = ASSERTED[assertion] ? `, ${ASSERTED[assertion]}` : "";
   const by = origin === "hand" ? ", marked by hand" : "";
   const isLinked = state !== "not linked";
-  const answer = isLinked ? `${names}${sure}; ${LOOKS[lookOf(mention)]}` : state;
+  const how = LOOKS[lookOf(mention)] + (bulk ? " in bulk" : "");
+  const answer = isLinked ? `${names}${sure}; ${how}` : state;
   return `${text}${asserted}: ${answer}${by}${type && `; ${type}`}`;
 }

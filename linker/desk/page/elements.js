@@ -65,7 +65,7 @@ export function ask(id) {
 }
 
 /** Say what happened, on the status line and to screen readers. */
-export const announce = (...words) => fill(byId("status"), words);
+export const announce = (...words) => void fill(byId("status"), words);
 
 let before = null; // what had the focus before the problem
 

@@ -26,7 +26,8 @@ function kindOf({ kind, help, mentions, groups, examples }, select) {
   const row = ({ key, mention, count: times, nearest }) => {
     const near = nearest && `; nearest: ${nearest.name} `;
     const note = [times > 1 && ` ×${count(times)}`, near, nearest && make("code", nearest.concept_id)];
-    return make("li", button(mention, () => select(key), { class: "name" }), make("span.note", note));
+    const name = button(mention, () => select(key), { class: "name" });
+    return make("li", { "data-key": key }, name, make("span.note", note));
   };
   const rest = groups - examples.length;
   return [

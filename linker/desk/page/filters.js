@@ -14,17 +14,16 @@ export class Filters {
   /** `changed` is called when another filter was chosen. */
   constructor({ address, changed }) {
     Object.assign(this, { address, changed, under: "", underName: "", counting: 0 });
+    this.below = ""; // the last confidence that was typed there; what is none is refused
     this.form = byId("filters");
     let typing = null;
-    this.form.addEventListener("change", () => {
-      this.checkBelow();
-      this.changed();
-    });
+    this.form.addEventListener("change", () => this.takeTyped() && this.changed());
     this.form.addEventListener("submit", (event) => event.preventDefault());
     this.form.addEventListener("input", ({ target }) => {
       clearTimeout(typing);
-      this.checkBelow({ quietly: true });
-      if (target.matches("input")) typing = setTimeout(() => this.changed(), 300);
+      if (!isConfidence(this.form.elements.below)) return;
+      if (target.matches("input"))
+        typing = setTimeout(() => this.takeTyped() && this.changed(), 300);
     });
     byId("under").addEventListener("click", () => this.askBranch());
     const choose = (id, name) => this.choose(id, name);
@@ -41,12 +40,18 @@ export class Filters {
       if (name === "type" && value) field.add(new Option(value, value));
       field.value = value;
     }
+    const { below } = this.form.elements;
+    const refused = below.value;
+    const isOdd = !isConfidence(below);
+    if (isOdd) below.value = "";
+    this.takeTyped();
     this.under = query.get("under") ?? "";
     const unknown = this.under && !(await this.nameBranch());
     const problem = `No concept of the dictionary is ${this.under}; what is under it is not asked for.`;
     if (unknown) this.under = "";
     this.showBranch();
-    return unknown ? problem : null;
+    if (unknown) return problem;
+    return isOdd ? `${whyNoConfidence(refused)} Rows of any confidence are shown.` : null;
   }
 
   /** Take up how the concept is called under which rows are shown; whether there is one. */
@@ -60,20 +65,21 @@ export class Filters {
     return concept !== null;
   }
 
-  /** Mark what was typed where it is no confidence, and say so. */
-  checkBelow({ quietly = false } = {}) {
+  /** Take up what was typed; whether that can be asked for. If not, say why: the rows stay. */
+  takeTyped() {
     const { below } = this.form.elements;
-    const isOdd = below.value.trim() && confidenceIn(below.value) === null;
-    below.setCustomValidity(isOdd ? "A confidence from 0 to 1, such as 0.9, or 90 %." : "");
-    if (!quietly) below.reportValidity();
+    if (!isConfidence(below)) {
+      announce(`${whyNoConfidence(below.value)} The rows stay as they were.`);
+      return false;
+    }
+    this.below = confidenceIn(below.value) ?? "";
+    return true;
   }
 
   /** The filter as the queue takes it: only what is chosen. */
   get value() {
     const fields = NAMES.slice(0, -1).map((name) => [name, this.form.elements[name].value.trim()]);
-    const all = { ...Object.fromEntries(fields), under: this.under };
-    const below = confidenceIn(all.below);
-    all.below = below ?? "";
+    const all = { ...Object.fromEntries(fields), under: this.under, below: this.below };
     return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ""));
   }
 
@@ -124,9 +130,8 @@ export class Filters {
   /** The filter of what is accepted in bulk; null where the confidence is no number. */
   get bulk() {
     const { sort: _, ...filter } = this.value;
-    const typed = byId("above").value.trim();
-    const above = confidenceIn(typed);
-    if (typed && above === null) return null;
+    if (!isConfidence(byId("above"))) return null;
+    const above = confidenceIn(byId("above").value);
     return above === null ? filter : { ...filter, above };
   }
 
@@ -149,6 +154,7 @@ export class Filters {
   /** Accept all that the filter shows above a confidence, after a question. */
   async acceptAll() {
     const figures = await this.count();
+    if (!this.bulk) return announce(whyNoConfidence(byId("above").value));
     if (!figures?.groups) return announce("No undecided answer of this filter is so sure.");
     const above = this.bulk.above === undefined ? "" : ` above ${this.bulk.above}`;
     byId("bulk-words").textContent =
@@ -163,9 +169,21 @@ export class Filters {
   }
 }
 
+/** Whether a field is empty or has a confidence; what is none is marked. */
+function isConfidence(field) {
+  const isOdd = field.value.trim() !== "" && confidenceIn(field.value) === null;
+  field.setCustomValidity(isOdd ? whyNoConfidence(field.value) : "");
+  return !isOdd;
+}
+
+const whyNoConfidence = (typed) =>
+  `“${typed.trim()}” is no confidence: type a number from 0 to 1, such as 0.9, or 90 %.`;
+
 /** A confidence as typed: 0.98, 98 % or 0,98; null where it is none. */
 function confidenceIn(typed) {
-  const number = parseFloat(typed.replace(",", "."));
-  const share = /%/.test(typed) || number > 1 ? number / 100 : number;
-  return share >= 0 && share <= 1 ? share : null;
+  const [, digits, sign] = /^\s*(\d+(?:[.,]\d*)?|[.,]\d+)\s*(%?)\s*$/.exec(typed) ?? [];
+  if (digits === undefined) return null;
+  const number = Number(digits.replace(",", "."));
+  const share = sign || number > 1 ? number / 100 : number;
+  return share <= 1 ? share : null;
 }

@@ -32,7 +32,7 @@ export function listen(actions) {
 function actionOf({ key, target }, typing) {
   if (key === "Escape") return "back";
   if (typing || (browser.get(OFF) && key.length === 1)) return null;
-  const inList = target.closest("#results, #rows");
+  const inList = target.closest("#results, #rows, .disagreements");
   const row = KEYS.find(({ keys }) => keys.includes(key));
   if (row?.action) return row.action;
   if (inList && (key === "ArrowDown" || key === "ArrowRight")) return "next";

@@ -13,7 +13,8 @@ export function show(summary) {
   Object.assign(byId("progress"), { max: Math.max(mentions, 1), value: decided });
   byId("progress-words").textContent = `${count(decided)} of ${count(mentions)} decided`;
   byId("expected-words").textContent = summary.expected ? expectedOf(summary.expected) : "";
-  byId("linking-words").textContent = linked < 1 ? `Being linked: ${percent(linked)}` : "";
+  const what = summary.again ? "Being linked again" : "Being linked";
+  byId("linking-words").textContent = linked < 1 ? `${what}: ${percent(linked)}` : "";
   byId("problem-words").textContent = problem ? sentence(problem) : "";
   byId("project-problem").hidden = !problem;
   byId("relink").hidden = !summary.outdated;
@@ -36,12 +37,18 @@ export function showNotes(notes, action = null) {
 
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 
-/** Show how much the queue holds. */
-export function showFigures({ total, mentions, expected_wrong: wrong }) {
+/** Show how much the queue holds; of a project that is being linked, `again` is whether it was. */
+export function showFigures({ total, mentions, expected_wrong: wrong }, { linked, again }) {
+  const none = linked < 1 ? WAITING[again ? "again" : "first"] : "No row matches.";
   const sure = wrong > 0 && wrongOf(wrong);
   const words = [plural(total, "row"), plural(mentions, "mention"), sure].filter(Boolean);
-  byId("queue-summary").textContent = total ? words.join(" · ") : "No row matches.";
+  byId("queue-summary").textContent = total ? words.join(" · ") : none;
 }
+
+const WAITING = {
+  first: "Rows appear as they are linked.",
+  again: "Rows are being linked again; each comes back with its new answer.",
+};
 
 /** How many answers are expected to be wrong, in words. */
 export function wrongOf(number) {

@@ -87,6 +87,7 @@ export const LOOKS = {
   open: "open",
   rejected: "rejected",
   accepted: "accepted",
+  "accepted in bulk": "accepted in bulk",
   "no concept": "no concept",
   linked: "model",
   unsure: "model, unsure",

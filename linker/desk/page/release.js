@@ -63,7 +63,15 @@ function rowOf({ id, mention, scope, reviewer, accepted, predicate, ...change },
   const now = conceptsOf(change.now, "nothing");
   const title = [make("strong", make("bdi", mention)), make("span.note", by)];
   const why = change.one_by_one && make("p.note", `${change.one_by_one}.`);
-  return make("li", title, change.acceptable && take, make("div", old, " → ", now), why);
+  const attributes = { "data-key": id, tabindex: "-1" };
+  return make(
+    "li",
+    attributes,
+    title,
+    change.acceptable && take,
+    make("div", old, " → ", now),
+    why,
+  );
 }
 
 function conceptsOf(concepts, none) {

@@ -13,6 +13,7 @@ import { Groups } from "./group.js";
 import { browser } from "./keeping.js";
 import * as keyboard from "./keyboard.js";
 import * as learning from "./learning.js";
+import { ListView } from "./lists.js";
 import * as overview from "./overview.js";
 import { Panel } from "./panel.js";
 import * as projects from "./projects.js";
@@ -22,7 +23,7 @@ import { listenReviewer, readModel, who } from "./service.js";
 import { Steps } from "./steps.js";
 import { readNames } from "./verdicts.js";
 
-const [OFTEN, SELDOM] = [2000, 3000]; // milliseconds between two looks at what others do
+const [OFTEN, SELDOM] = [1000, 3000]; // milliseconds between two looks at what others do
 const OTHERS = { disagreements: showDisagreements, release: showRelease, failures: showFailures };
 const VIEWS = ["queue", "document", ...Object.keys(OTHERS)];
 const STAY = "linker.stay"; // kept in the browser where nobody goes on after a decision
@@ -34,8 +35,8 @@ const view = { key: query.get("key"), version: null, summary: null, shows: "queu
 
 const steps = new Steps(address, {
   ...{ changed, refresh, showSummary, goOn, goTo },
-  place: () => queue.placeAfter(0),
-  row: () => queue.rowAt(queue.current),
+  place: () => seenList().placeAfter(0),
+  row: () => (view.shows in OTHERS ? groups.entry.row : queue.rowAt(queue.current)),
   key: () => view.key,
   isNoting: () => groups.isNoting,
 });
@@ -57,6 +58,11 @@ const queue = new Queue({
   select: (place) => attempt(() => select(place)).then(showAnswer),
   isWanted: (row) => filters.isWanted(row),
 });
+
+const lists = Object.fromEntries(Object.keys(OTHERS).map((name) => [name, new ListView(`${name}-view`)]));
+
+/** The list whose rows are seen, and by which keys go; beside a document it is the queue. */
+const seenList = () => lists[view.shows] ?? queue;
 
 function asked(page) {
   const all = { ...filters.value, ...page };
@@ -84,9 +90,10 @@ async function openQueue(key) {
     throw error;
   });
   if (!answer) return;
-  take(key);
-  overview.showFigures(answer);
-  if (key) await showGroup(key);
+  const isThere = key && answer.has_row;
+  take(isThere ? key : null);
+  overview.showFigures(answer, view.summary);
+  if (isThere) await showGroup(key);
   else if (queue.total) await select(0, { quietly: true });
   else showEntry(null);
   keepAddress();
@@ -100,20 +107,35 @@ async function refresh() {
   if (isText) groups.rename((view.key = await documents.refresh()));
   const answer = await queue.refresh(view.key);
   if (!answer) return;
-  overview.showFigures(answer);
+  overview.showFigures(answer, view.summary);
+  if (view.key && !answer.has_row) {
+    if (view.summary.linked < 1) return showWaiting();
+    take(null);
+  }
   if (view.key) await showGroup(view.key);
-  else if (queue.total && !isText) await select(0, { quietly: true });
+  else if (queue.total && view.shows === "queue") await select(0, { quietly: true });
   else showEntry(null);
   if (view.shows in OTHERS) await showOthers();
   await filters.count();
 }
 
+/** Say that the selected row is being linked again; its answer comes back under the same key. */
+function showWaiting() {
+  const mention = groups.entry?.row.mention;
+  showEntry(null);
+  if (mention) byId("answer").textContent = `“${mention}” is being linked again`;
+}
+
 function showSummary(summary) {
+  const isLost = summary.mentions < (view.summary?.mentions ?? 0); // their answers were forgotten
+  view.again = summary.linked < 1 && (view.again || isLost);
+  summary.again = view.again;
   if (summary.version !== view.version) learning.lookAgain();
   Object.assign(view, { summary, version: summary.version });
   documents.total = summary.documents;
   overview.show(summary);
   filters.offer(summary);
+  if (summary.linked < 1) view.lookSoon?.();
 }
 
 /** Keep the project, the row and the filter in the address, so that a reload shows the same. */
@@ -124,9 +146,18 @@ function keepAddress() {
   history.replaceState(null, "", `review?${new URLSearchParams(all)}`);
 }
 
+/** Read all anew, after another model took the place of the one that linked the project. */
+async function readAgain() {
+  showSummary(await getJson(address));
+  await refresh();
+}
+
 /** Look again and again at what others do; seldom, where nothing is being linked. */
 async function poll() {
-  await new Promise((done) => setTimeout(done, view.summary.linked < 1 ? OFTEN : SELDOM));
+  await new Promise((done) => {
+    view.lookSoon = done;
+    setTimeout(done, view.summary.linked < 1 ? OFTEN : SELDOM);
+  });
   if (!document.hidden && !steps.busy)
     try {
       const before = view.version;
@@ -158,16 +189,18 @@ function select(place, options) {
 }
 
 async function arrive(place, { quietly = false } = {}) {
-  const row = await queue.rowOf(place);
-  if (!row) return;
+  const list = seenList();
+  const row = await list.rowOf(place);
+  if (!row || list !== seenList()) return;
+  list.select(place);
+  if (view.shows === "release") return quietly || list.focus(); // its rows are no mentions of a project
   if (row.key !== view.key) panel.clear();
   take(row.key);
-  queue.select(place);
   keepAddress();
-  const isBeside = view.shows === "queue" && !isOneColumn();
-  if (!quietly) (isBeside ? queue : byId("answer")).focus();
+  const isBeside = view.shows !== "document" && !isOneColumn();
+  if (!quietly) (isBeside ? list : byId("answer")).focus();
   await showGroup(row.key);
-  fetchAhead(place);
+  fetchAhead(list, place);
 }
 
 /** Bring the answer into sight, where it is below the queue. */
@@ -188,11 +221,11 @@ async function showGroup(key) {
 }
 
 function showEntry(entry) {
-  const said = JSON.stringify(entry && [entry.row, entry.prediction, queue.current, queue.total]);
+  const { current, total } = seenList();
+  const said = JSON.stringify(entry && [entry.row, entry.prediction, current, total]);
   if (said && said === view.said) return; // nothing to draw anew
   view.said = said;
-  const place = Math.max(queue.current, 0);
-  panel.show(entry?.prediction ? entry : undefined, place, queue.total);
+  panel.show(entry?.prediction ? entry : undefined, Math.max(current, 0), total);
   groups.show(entry);
   if (entry && !entry.prediction)
     byId("answer").textContent = `“${entry.row.mention}” is not linked`;
@@ -200,17 +233,18 @@ function showEntry(entry) {
 }
 
 /** Ask for the next row that somebody has to decide on, so that it is there when it is wanted. */
-async function fetchAhead(place) {
-  for (const next of [place + 1, await queue.nextUndecided(place)]) {
-    const row = queue.rowAt(next);
+async function fetchAhead(list, place) {
+  for (const next of [place + 1, await list.nextUndecided(place)]) {
+    const row = list.rowAt(next);
     if (row) await groups.get(row.key).catch(() => {});
   }
 }
 
 function move(step) {
   if (view.shows === "document") return documents.move(step);
-  const place = queue.placeAfter(step);
-  if (place < 0 || place >= queue.total)
+  const list = seenList();
+  const place = list.placeAfter(step);
+  if (place < 0 || place >= list.total)
     return announce(step > 0 ? "The last row." : "The first row.");
   return attempt(() => select(place));
 }
@@ -224,7 +258,7 @@ function decide(entry, decision, words) {
 /** Go on to what somebody has to decide on next; whether there is something. */
 async function goOn(place) {
   if (view.shows === "document") return groups.isNoting || documents.goOn();
-  const next = await queue.nextUndecided(place);
+  const next = await seenList().nextUndecided(place);
   if (next >= 0 && !groups.isNoting) await select(next);
   return next >= 0;
 }
@@ -236,7 +270,7 @@ async function changed({ rows, summary }) {
   queue.update(rows);
   if (view.shows === "document") await documents.refresh();
   if (rows.some(({ key }) => key === view.key)) await showGroup(view.key);
-  if (view.shows in OTHERS) showOthers().catch(() => {});
+  if (view.shows in OTHERS) await showOthers().catch(() => {});
   filters.count().catch(() => {});
   countQueue().catch(() => {});
 }
@@ -245,14 +279,14 @@ async function changed({ rows, summary }) {
 async function countQueue() {
   const { reading } = queue;
   const figures = await getJson(`${address}/queue?${asked({ limit: 1 })}`);
-  if (reading === queue.reading && figures.version >= view.version) overview.showFigures(figures);
+  if (reading === queue.reading && figures.version >= view.version) overview.showFigures(figures, view.summary);
 }
 
 /** Show the row of a key, in the list where it is there. */
 async function goTo(key) {
-  const place = view.shows === "document" ? -1 : queue.placeOf(key);
+  const place = view.shows === "document" ? -1 : seenList().placeOf(key);
   if (place >= 0) return select(place);
-  take(key);
+  take(view.shows === "release" ? null : key);
   await refresh();
   return keepAddress();
 }
@@ -260,6 +294,7 @@ async function goTo(key) {
 // other views
 
 function turn(shows) {
+  const { key, shows: before } = view;
   view.shows = shows;
   for (const name of VIEWS) {
     byId(`${name}-view`).hidden = name !== shows;
@@ -267,16 +302,46 @@ function turn(shows) {
   }
   if (shows === "queue") queue.draw();
   keepAddress();
-  if (shows in OTHERS) attempt(showOthers);
+  if (shows === "document" || !(shows in OTHERS || before in OTHERS)) return;
+  take(null); // no key decides on a row of the list before
+  view.arriving = selectIn(shows, key);
+  attempt(() => view.arriving);
 }
 
-function showOthers() {
+/** Select the row of a key in the list that is seen, or the one from which its keys go on. */
+async function selectIn(shows, key) {
+  if (shows in OTHERS) await showOthers();
+  if (view.shows !== shows || view.key) return;
+  const list = seenList();
+  const place = list.placeOf(key) < 0 ? Math.max(list.placeAfter(0), 0) : list.placeOf(key);
+  if (shows === "release" || place >= list.total) showEntry(null);
+  await arrive(place, { quietly: true });
+}
+
+async function showOthers() {
+  const { shows } = view;
   const select = (key) => attempt(() => goTo(key));
   const settle = (key, decision) => steps.settle(key, decision);
-  const accept = (wanted, question) =>
-    steps.acceptChanges({ ...wanted, project: Number(project) }, question);
-  return OTHERS[view.shows](address, { select, settle, accept });
+  const list = lists[shows];
+  const hadFocus = list.hasFocus;
+  await OTHERS[shows](address, { select, settle, accept: acceptChanges });
+  list.redrawn(shows === "release" ? null : view.key);
+  const isGone = shows === "release" && list.current < 0 && list.total > 0;
+  if (isGone) list.select(Math.min(list.placeAfter(0), list.total - 1)); // the change behind it
+  if (hadFocus && view.shows === shows) list.focus();
 }
+
+/** Accept what a new release changes; see `Steps.acceptChanges`. */
+const acceptChanges = (wanted, question) =>
+  steps.acceptChanges(() => ({ ...wanted, project: Number(project) }), question);
+
+/** Accept the change of a new release that is selected when the turn of the key comes. */
+const acceptSelected = () =>
+  steps.acceptChanges(() => {
+    const row = lists.release.rows[lists.release.current];
+    const isAcceptable = row?.querySelector("button");
+    return isAcceptable && { accept: [Number(row.dataset.key)], project: Number(project) };
+  });
 
 async function openDocument(number, key) {
   await documents.open(number, key);
@@ -328,7 +393,15 @@ function onSelected(action) {
 }
 
 const inText = (name) => () => view.shows === "document" && documents.marking[name]();
-const inTurn = (name) => [name, (key) => onSelected(() => panel.deciding[name](key))];
+const inTurn = (name) => [name, (key) => decideSeen(name, key)];
+
+/** Do what a key decides: on the selected row, or in a new release on the selected change. */
+function decideSeen(name, key) {
+  if (view.shows !== "release") return onSelected(() => panel.deciding[name](key));
+  if (name !== "accept") return announce("Here a accepts a change; all else is decided in the queue.");
+  return acceptSelected();
+}
+
 const actions = {
   ...panel.actions,
   kind: panel.deciding.kind,
@@ -338,7 +411,10 @@ const actions = {
   undo: () => steps.undo(),
   flag: () => onSelected(() => groups.flag()),
   note: () => byId("note").focus(),
-  bulk: () => steps.acceptAll(filters),
+  bulk: () =>
+    view.shows === "queue"
+      ? steps.acceptAll(filters)
+      : announce("All are accepted in the queue, where they are seen: press v."),
   conflict: () => turn("disagreements"),
   walk: inText("walk"),
   mark: inText("add"),
@@ -355,7 +431,7 @@ const actions = {
   help: () => byId("help").showModal(),
   back: () => {
     if (view.shows === "document") return documents.focus();
-    queue.focus();
+    seenList().focus();
     if (isOneColumn()) byId("rows").scrollIntoView({ block: "nearest" });
   },
 };
@@ -376,7 +452,7 @@ async function start() {
   if (project) {
     byId("show-release").hidden = !model.before;
     files.listen((chosen) => steps.add(chosen, model.limits));
-    learning.listen({ reviewer: who, taken: () => attempt(refresh) });
+    learning.listen({ reviewer: who, taken: () => attempt(readAgain) });
     return openProject();
   }
   byId("projects").hidden = false;
@@ -397,11 +473,11 @@ if (project) {
   on("accept-all", "click", actions.bulk);
   on("undo", "click", actions.undo);
   on("flag", "click", actions.flag);
-  on("relink", "click", () => steps.relink().then(() => queue.focus())); // the button is gone
+  on("relink", "click", () => steps.relink().then(() => seenList().focus())); // the button is gone
   on("add", "click", () => byId("file").click());
   on("back", "click", actions.back);
   on("download", "click", () => attempt(() => overview.download(address, view.summary.linked)));
-  on("note", "keydown", ({ key }) => key === "Enter" && queue.focus()); // which keeps the note
+  on("note", "keydown", ({ key }) => key === "Enter" && seenList().focus()); // which keeps the note
   on("rows", "keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();

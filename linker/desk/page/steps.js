@@ -1,7 +1,7 @@
 /* What people do in a project, one step after the other; the service keeps each, and undoes it. */
 
 import { getJson, postJson, send } from "./api.js";
-import { announce, ask, attemptBehind, button, byId, clearProblem, make, plural } from "./elements.js";
+import { announce, ask, attemptBehind, button, byId, clearProblem, count, make, plural } from "./elements.js";
 import { showNotes, wrongOf } from "./overview.js";
 import { sendSource } from "./projects.js";
 import { isUndecided } from "./queue.js";
@@ -10,6 +10,7 @@ import { longForm } from "./predictions.js";
 import { formOf } from "./text.js";
 import { disputants, joined, sentenceToItsReviewer } from "./verdicts.js";
 
+const DAY = { dateStyle: "long", timeStyle: "short" };
 const FEW = 10; // rows: an undo of more is shown by reading the queue anew
 
 export class Steps {
@@ -104,14 +105,26 @@ export class Steps {
   undo() {
     return this.act(async () => {
       const reviewer = await who();
-      const undone = reviewer && (await this.send("undo", reviewer).catch(unlessNothing));
-      if (!undone) return reviewer && announce("There is nothing to undo.");
+      if (!reviewer) return undefined;
+      const last = await getJson(`${this.address}/undo?${new URLSearchParams(reviewer)}`);
+      if (last.step === null) return announce("There is nothing to undo.");
+      if (isBulkOfAnotherDay(last) && !(await this.askUndo(last)))
+        return announce("Nothing was taken back.");
+      const undone = await this.send("undo", { ...reviewer, step: last.step });
       await this.page.changed(undone);
       const { rows, words } = undone;
       if (rows.length && rows.length <= FEW && !this.page.isNoting()) await this.page.goTo(rows[0].key);
       else await this.page.refresh();
       return announce(`Taken back: ${words}`);
     });
+  }
+
+  /** Ask before a bulk of another day is taken back. */
+  askUndo({ words, time, changes }) {
+    byId("undoing-words").textContent =
+      `On ${new Date(time).toLocaleString("en-GB", DAY)}: ${words}. ` +
+      `All ${count(changes)} changes of this step would be taken back.`;
+    return ask("undoing");
   }
 
   /** Withdraw a decision, whoever made it. */
@@ -139,9 +152,12 @@ export class Steps {
     });
   }
 
-  /** Accept what a new release changes, after a question where there is one. */
-  acceptChanges(wanted, question) {
+  /** Accept what a new release changes, after a question where there is one; `choose` gives what is
+   * accepted when its turn comes, null for nothing. */
+  acceptChanges(choose, question) {
     return this.act(async () => {
+      const wanted = choose();
+      if (!wanted) return announce("This one has no Accept: decide it anew in the queue.");
       if (question) byId("bulk-words").textContent = question;
       if (question && !(await ask("bulk"))) return announce("Nothing was accepted.");
       const reviewer = await who();
@@ -199,6 +215,10 @@ export class Steps {
     });
   }
 }
+
+/** Whether a step changed several things at once, and not today. */
+const isBulkOfAnotherDay = ({ changes, time }) =>
+  changes > 1 && new Date(time).toDateString() !== new Date().toDateString();
 
 function unlessNothing(error) {
   if (error.status === 404) return null;

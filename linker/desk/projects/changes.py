@@ -15,7 +15,10 @@ from linker.desk.projects.filters import Filter, Row
 from linker.desk.projects.queue import Queue, Remark, RemarkKind
 from linker.desk.projects.store import Missing, Origin, Taken
 from linker.errors import LinkerError, shorten
+from linker.ids import part_ids
+from linker.linking.decisions import filled, ids_text, parts_of
 from linker.records import Decision
+from linker.text.normalize import person
 
 _OF_PROJECT = (
     "SELECT form, kind, value FROM remarks JOIN steps ON steps.id = step WHERE project = ?"
@@ -28,6 +31,12 @@ _ABOUT = (
     "SELECT mention FROM decisions JOIN details ON decision = id WHERE step = :step "
     "UNION ALL SELECT form FROM remarks WHERE step = :step"
 )
+_CHANGED_BY = (
+    "SELECT (SELECT count(*) FROM details WHERE step = :step) "
+    "+ (SELECT count(*) FROM remarks WHERE step = :step) "
+    "+ (SELECT count(*) FROM marks WHERE step = :step)"
+)
+"""How many decisions, remarks and marks a step has."""
 _LONGEST_NOTE = 500  # characters of a note that an error repeats
 _LISTED = 3  # decisions of a step that its words tell
 
@@ -75,7 +84,24 @@ def decision_on(
         if document and not scope:
             raise Missing(f"there is no document {document} in the project")
     text = row.mention if as_written else row.text
-    return identified(replace(said, mention=text, scope=scope), queue.dictionary)
+    decision = identified(replace(said, mention=text, scope=scope), queue.dictionary)
+    return _with_own_parts(decision, queue, row)
+
+
+def _with_own_parts(decision: Decision, queue: Queue, row: Row) -> Decision:
+    """The decision on a part, with what the reviewer said of the others where their order differs.
+
+    People may write the ids of a mention in any order, and the page shows them in the order of its
+    parts: by their places alone, the decision would replace another part than the one that is seen.
+    """
+    parts, shown = parts_of(decision), tuple(part_ids(row.ids))
+    if None not in parts or len(parts) != len(shown):
+        return decision
+    for earlier in queue.prediction(row).decisions:
+        ids, is_own = parts_of(earlier), person(earlier.reviewer) == person(decision.reviewer)
+        if earlier.accepted and is_own and None not in ids and ids != shown:
+            return replace(decision, concept_id=ids_text(filled(parts, shown)))
+    return decision
 
 
 def words_of(decisions: Sequence[Decision]) -> str:
@@ -179,19 +205,50 @@ def _plain(value: str) -> str:
     return " ".join(value.split())
 
 
-def undo(store: DecisionStore, project: int, reviewer: str) -> tuple[Step, list[str], list[int]]:
+def undoable(connection: sqlite3.Connection, project: int, reviewer: str) -> dict[str, Any]:
+    """What `undo` would take back: the number, words and time of the step, and how much it changed.
+
+    Args:
+        connection: to the file.
+        project: in which.
+        reviewer: whose step it is.
+
+    Raises:
+        Missing: there is no such project.
+    """
+    rows.project(connection, project)
+    step = decisions.last_step(connection, project, reviewer)
+    if step is None:
+        return {"step": None}
+    ((changed,),) = connection.execute(_CHANGED_BY, {"step": step.id})
+    return {"step": step.id, "words": step.words, "time": step.time, "changes": changed}
+
+
+def undo(
+    store: DecisionStore, project: int, reviewer: str, expected: int | None = None
+) -> tuple[Step, list[str], list[int]]:
     """Undo the last step of a reviewer in a project that is not undone.
 
     Its decisions are withdrawn, and its remarks and marks count no more.
+
+    Args:
+        store: the file.
+        project: in which.
+        reviewer: whose step it is.
+        expected: the number of the step that was shown; None: whichever is the last.
 
     Returns:
         The step, the mentions that it was about, or their forms, and the documents that it marked.
 
     Raises:
         Missing: there is no such project, or nothing to undo.
+        Taken: another step is the last one by now.
     """
     with store.transaction() as connection:
         rows.project(connection, project)
+        last = decisions.last_step(connection, project, reviewer)
+        if last and expected not in (None, last.id):
+            raise Taken(f"{last.words!r} was done meanwhile, and would be undone first; try again")
         if (step := decisions.undo(connection, project, reviewer)) is None:
             raise Missing("there is nothing to undo")
         marked = marks.of_step(connection, step.id or 0)

@@ -28,6 +28,7 @@ _FIELDS = ("number", "id", "title", "mentions", "decided", "doubt")
 _WAITING: dict[str, Any] = {
     **{"key": None, "state": "not linked", "ids": "", "answers": [], "confidence": None},
     "assertion": "present",
+    "bulk": False,
 }
 """What there is of a mention that waits to be linked."""
 

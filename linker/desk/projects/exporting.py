@@ -32,8 +32,9 @@ from linker.linking.linker import Linker
 from linker.records import Document, Mention, Prediction, parse_spans
 from linker.text.mentions import Definitions, definitions_of
 
-Form = Literal["own", "tsv", "jsonl", "pubtator", "bioc", "sssom"]
-"""`own`: as what came in; `tsv`: a row for each mention, in which people may decide."""
+Form = Literal["own", "plain", "tsv", "jsonl", "pubtator", "bioc", "sssom"]
+"""`own`: as what came in; `plain`: a table with no more than the id, the name and the state of each
+answer; `tsv`: a row for each mention, in which people may decide."""
 AnyForm = Literal[Form, "decisions", "log"]
 """Also the decisions in force on the mentions of a project, and all that was done in it."""
 
@@ -45,6 +46,7 @@ _TABLES = {
 }
 _ZIP = "application/zip"
 _OF_MENTION = ("document_id", "spans", "expanded")  # of a document
+_PLAIN = ("concept_id", "name", "state")
 _REMARKS = ("flag", "note")
 _FILLED_IN = ("state", "predicate", *_REMARKS)  # by people who review a table
 _OF_DOCUMENT = "SELECT spans, type, answer FROM mentions WHERE project = ? AND document = ?"
@@ -99,33 +101,35 @@ class Exporter:
         name = self._project.name
         if form in ("decisions", "log"):
             return Export(f"{name}.{form}.tsv", _TABLES["tsv"], files.UTF8, form)
-        if form != "own":
+        if form not in ("own", "plain"):
             media = FORMATS[form].media_type
             return Export(f"{name}.{_ENDINGS.get(form, form)}", media, files.UTF8, form)
         if len(self._sources) > 1:
             return Export(f"{name}.zip", _ZIP, None, form)
         (source,) = self._sources
-        name, kind = self._own_name(source), self._own_form(source)
+        name, kind = self._own_name(source, form), self._own_form(source, form)
         media = _TABLES.get(kind) or FORMATS[kind].media_type
         return Export(name, media, None if kind == "xlsx" else files.UTF8, form)
 
-    def _own_form(self, source: Source) -> str:
-        """The format in which a file comes out that is to be as it came in."""
+    def _own_form(self, source: Source, form: AnyForm) -> str:
+        """The format in which a file comes out that is to be as it came in, or a plain table."""
         if self._project.kind == "table":
             return source.format
+        if form == "plain":
+            return "tsv"
         if self._has_documents:
             return source.format if source.format in ("pubtator", "bioc") else "bioc"
         return "jsonl" if source.format == "jsonl" else "tsv"
 
-    def _own_name(self, source: Source) -> str:
-        """The name of a file that is as it came in."""
+    def _own_name(self, source: Source, form: AnyForm) -> str:
+        """The name of a file that is as it came in, or a plain table."""
         stem = PureWindowsPath(source.name).name  # of either system
         for ending in (".pubtator.txt", ".bioc.xml", PurePath(stem).suffix):
             if ending and stem.endswith(ending):
                 stem = stem.removesuffix(ending)
                 break
-        form = self._own_form(source)
-        return f"{stem or self._project.name}.reviewed.{_ENDINGS.get(form, form)}"
+        kind, what = self._own_form(source, form), "linked" if form == "plain" else "reviewed"
+        return f"{stem or self._project.name}.{what}.{_ENDINGS.get(kind, kind)}"
 
     def write(self, export: Export, file: IO[bytes]) -> None:
         """Write a file.
@@ -137,19 +141,19 @@ class Exporter:
         if form in ("decisions", "log"):
             with _text(file) as text:
                 self._write_said(form, text)
-        elif form != "own":
+        elif form not in ("own", "plain"):
             self._write_form(form, self._sources, file)
         elif export.media_type != _ZIP:
-            self._write_own(self._sources[0], file)
+            self._write_own(self._sources[0], file, form)
         else:
             taken = set[str]()
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 for number, source in enumerate(self._sources, 1):
-                    name = self._own_name(source)
+                    name = self._own_name(source, form)
                     name = f"{number}.{name}" if name in taken else name
                     taken.add(name)
                     with archive.open(name, "w", force_zip64=True) as member:
-                        self._write_own(source, member)
+                        self._write_own(source, member, form)
 
     def _write_said(self, form: AnyForm, text: TextIO) -> None:
         """Write what people said."""
@@ -165,42 +169,44 @@ class Exporter:
         )
         exchange.write(sorted(said, key=lambda d: d.id or 0), text)
 
-    def _write_own(self, source: Source, file: IO[bytes]) -> None:
-        """Write a file as it came in, with what became of its mentions."""
+    def _write_own(self, source: Source, file: IO[bytes], form: AnyForm) -> None:
+        """Write a file as it came in, with what became of its mentions, or a plain table."""
         if self._project.kind != "table":
-            self._write_form(self._own_form(source), [source], file)
+            kind = form if form == "plain" else self._own_form(source, form)
+            self._write_form(kind, [source], file)
             return
         content = rows.content(self._connection, source.id)
         known = sources.opened(content, source.name, source.column, source.encoding)
         table = known.table(source.column)
-        names = tables.free_names(table.header, self._columns)
-        added = self._with_cells(table.rows(), source)
+        names = tables.free_names(table.header, self._added(form))
+        added = self._with_cells(table.rows(), source, form)
         with contextlib.nullcontext(file) if table.is_binary else _text(file) as f:
             table.write(f, names, added)
 
     def _with_cells(
-        self, table: Iterator[TableRow], source: Source
+        self, table: Iterator[TableRow], source: Source, form: AnyForm
     ) -> Iterator[tuple[TableRow, Sequence[str]]]:
         """The rows of a table with the cells that are added; answers are in their order."""
         answers = self._answers(source)
         following = next(answers, None)
         for row in table:
             if following is None or following[0] != row.number:
-                yield row, [""] * len(self._columns)
+                yield row, [""] * len(self._added(form))
                 continue
-            _, form, _, prediction = following
-            yield row, self._cells(form, prediction)
+            _, mention_form, _, prediction = following
+            yield row, self._cells(mention_form, prediction, form)
             following = next(answers, None)
 
     def _write_form(self, form: str, there: Sequence[Source], file: IO[bytes]) -> None:
-        """Write files in a format; tsv is a table in which people may decide."""
+        """Write files in a format; tsv is a table in which people may decide, plain is one without
+        all that this needs."""
         with _text(file) as text:
-            if form == "tsv":
+            if form in ("tsv", "plain"):
                 write_row = row_writer(text)
                 of_document = _OF_MENTION if self._has_documents else ()
-                write_row(("mention", *of_document, *self._columns))
+                write_row(("mention", *of_document, *self._added(form)))
                 for about, mention_form, prediction in self._rows(there):
-                    write_row((*about, *self._cells(mention_form, prediction)))
+                    write_row((*about, *self._cells(mention_form, prediction, form)))
                 return
             layout = layout_of(form, self._has_documents, self._linker, True)
             items = self._documents(there, form in ("pubtator", "bioc"))
@@ -285,8 +291,14 @@ class Exporter:
         is_decided = prediction.state in DECIDED or ruling.is_in_bulk
         return None if packed is None and not is_decided else prediction
 
-    def _cells(self, form: str, prediction: Prediction | None) -> Sequence[str]:
-        """The cells of the columns that are added, for a mention of a form."""
+    def _added(self, form: str) -> Sequence[str]:
+        """The columns that a table of a format has behind what came in."""
+        return _PLAIN if form == "plain" else self._columns
+
+    def _cells(self, mention_form: str, prediction: Prediction | None, form: str) -> Sequence[str]:
+        """The cells of these columns, for a mention."""
+        if form == "plain":
+            return _plain_cells(prediction)
         every = zip(linked_tables.COLUMNS, linked_tables.cells(prediction), strict=True)
         cells = [cell for name, cell in every if name in self._answer]
         said = (
@@ -294,7 +306,19 @@ class Exporter:
         )
         predicate = predicate_in(said)
         cells.append("" if predicate is None else predicate or "exact")
-        return [*cells, *(self._remarks.get((form, kind), "") for kind in _REMARKS)]
+        return [*cells, *(self._remarks.get((mention_form, kind), "") for kind in _REMARKS)]
+
+
+def _plain_cells(prediction: Prediction | None) -> Sequence[str]:
+    """The id and the name of an answer, and its state, with what the text says of the mention where
+    it does not name it as present."""
+    if prediction is None:
+        return ["", "", ""]
+    by_name = dict(zip(linked_tables.COLUMNS, linked_tables.cells(prediction), strict=True))
+    state = by_name["state"]
+    if prediction.assertion != "present":
+        state = f"{state}, {prediction.assertion}"
+    return [by_name["concept_id"], by_name["name"], state]
 
 
 @contextlib.contextmanager

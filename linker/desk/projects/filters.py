@@ -81,8 +81,8 @@ class Filter:
 
 ORDERS: dict[Sort, str] = {
     # how many mentions are expected to be wrong, as the model has it, so that a row stays where it
-    # is when it is decided; where a text denies or doubts one, all are
-    "doubt": "count * (1 - iif(assertions IS NULL, coalesce(model_confidence, 0), 0)) DESC, ",
+    # is when it is decided; rows of which a text denies or doubts a mention are apart, behind
+    "doubt": "assertions IS NOT NULL, count * (1 - coalesce(model_confidence, 0)) DESC, ",
     "document": "",
     "alphabet": "fold(mention), ",
     "frequency": "count DESC, ",

@@ -200,7 +200,8 @@ def learn(
     """
     if not lessons:
         raise LinkerError(
-            "there is nothing to learn: no decision is accepted everywhere without disagreement"
+            "there is nothing to learn: no concept is accepted everywhere, and of all parts of its "
+            "mention, without disagreement"
         )
 
     def say(step: int, what: str) -> None:

@@ -322,6 +322,7 @@ class Queue:
         Args:
             wanted, sort, offset, limit: which rows.
             find: the key of a row whose place among them is told; None: it is not among them.
+                `has_row` is whether the project has it: also among other rows.
 
         Raises:
             LinkerError: a filter names what is not there.
@@ -331,17 +332,19 @@ class Queue:
             f"{select} ORDER BY {order}spot, number LIMIT :limit OFFSET :offset",
             values | {"limit": limit, "offset": offset},
         )
-        place = None
+        place, has_row = None, False
         if find:
             numbered = f"SELECT key, row_number() OVER (ORDER BY {order}spot, number) - 1 AS place"
             statement = f"SELECT place FROM ({numbered} FROM ({select})) WHERE key = :key"
             place = self.connection.execute(statement, values | {"key": find}).fetchone()
+            has_row = bool(self._rows("SELECT * FROM rows WHERE key = ?", [find]))
         figures = self._figures(select, values)
         return {
             "total": figures.pop("groups"),
             **figures,
             "version": self.version,
             "position": place and place[0],
+            "has_row": has_row,
             "rows": list(map(self.to_dict, there)),
         }
 

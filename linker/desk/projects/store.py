@@ -42,7 +42,7 @@ _ADD_MENTIONS = inserting(
 _IS_WHOLE = "typeof(content) = 'blob'"
 """Whether all of a source is stored. Before, its content is the time (seconds since 1970) at which
 more of it was; and the project that is made of it has no time at which it was created."""
-_BATCH = 1_000  # rows, or mentions of documents, that are stored together
+_BATCH = 500  # rows, or mentions of documents, that are stored together
 STALE = 60.0  # seconds after which nobody stores a source any more that is not whole
 _OF_PROJECT = ("mentions", "answers", "documents", "sources")
 """Tables whose rows go with their project, in this order: those before name those behind."""

@@ -70,6 +70,17 @@ class Reviewed(Strict):
     reviewer: ReviewerName
 
 
+class Undo(Reviewed):
+    """Whose last step is undone."""
+
+    step: int | None = Field(
+        None,
+        ge=1,
+        le=2**53,
+        description="Of `GET /undo`; 409 where another one is the last by now. null: the last.",
+    )
+
+
 class GroupDecisions(Reviewed):
     """Decisions that are one step."""
 
@@ -166,10 +177,21 @@ async def accept(desk: Desk, number: Number, body: Annotated[Accept, Body()]) ->
     return await _answer(desk, number, [], said)
 
 
+@routes.get("/{number}/undo")
+async def undoable(desk: Desk, number: Number, reviewer: ReviewerName) -> dict[str, Any]:
+    """What an undo would take back: the last step of a reviewer, and how much it `changes`.
+
+    `step` is null where there is none.
+    """
+    return await desk.read(lambda connection: changes.undoable(connection, number, reviewer))
+
+
 @routes.post("/{number}/undo")
-async def undo(desk: Desk, number: Number, body: Annotated[Reviewed, Body()]) -> dict[str, Any]:
+async def undo(desk: Desk, number: Number, body: Annotated[Undo, Body()]) -> dict[str, Any]:
     """Undo the last step of a reviewer in a project; of a large one `rows` is empty."""
-    step, about, marked = await desk.service.write(changes.undo, desk.store, number, body.reviewer)
+    step, about, marked = await desk.service.write(
+        changes.undo, desk.store, number, body.reviewer, body.step
+    )
     for document in marked:
         await desk.link_document(number, document)
     return await _answer(desk, number, about if len(about) <= FEW else [], {"words": step.words})

@@ -8,7 +8,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
@@ -29,10 +29,20 @@ from linker.linking.decided import Decided
 
 logger = logging.getLogger(__name__)
 
-_QUEUES = 16  # of projects that are kept in memory
+_QUEUES = 16  # of projects that are kept in memory, of large ones fewer:
+_MENTIONS = 600_000  # that they have together; 200,000 rows take some 130 MB
 _PAUSE = 10.0  # seconds after which what failed is tried again
 
 _Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A queue that is kept in memory."""
+
+    queue: Queue
+    model: Model  # that it is made for
+    mentions: int  # that it counts for among the others
 
 
 class Workbench:
@@ -45,7 +55,7 @@ class Workbench:
 
     def __init__(self, service: Service, store: DecisionStore) -> None:
         self.service, self.store = service, store
-        self._queues: LRUCache[int, tuple[Queue, Model]] = LRUCache(_QUEUES)
+        self._queues: LRUCache[int, _Kept] = LRUCache(_MENTIONS, lambda kept: kept.mentions)
         self._opening = threading.Lock()  # held by who looks for a queue
         self._problems: dict[int, str] = {}  # why projects are not linked
         self._work = asyncio.Event()
@@ -62,8 +72,8 @@ class Workbench:
         self._linking.cancel()
         self._cleaning.cancel()
         await asyncio.gather(self._linking, self._cleaning, return_exceptions=True)
-        for queue, _ in self._queues.values():
-            queue.close()
+        for kept in self._queues.values():
+            kept.queue.close()
 
     @property
     def origin(self) -> Origin:
@@ -139,14 +149,23 @@ class Workbench:
 
         def call() -> _Result:
             with self._opening:
-                queue, made_for = self._queues.get(number, (None, None))
-                if queue is None or made_for is not model:
-                    queue = Queue(self.store, number, model.linker)
-                    self._queues[number] = queue, model
+                queue = self._queue(number, model)
             with queue.reading(decided, is_hurried=is_hurried):
                 return function(queue)
 
         return await asyncio.to_thread(call)
+
+    def _queue(self, number: int, model: Model) -> Queue:
+        """The queue of a project, which is kept for the next one who asks; others may go for it."""
+        kept = self._queues.get(number)
+        if kept is None or kept.model is not model:
+            queue = Queue(self.store, number, model.linker)
+            counted = "SELECT count(*) FROM mentions WHERE project = ?"
+            with self.store.reading(queue.connection) as connection:
+                ((mentions,),) = connection.execute(counted, [number])
+            size = min(max(mentions, _MENTIONS // _QUEUES), _MENTIONS)
+            kept = self._queues[number] = _Kept(queue, model, size)
+        return kept.queue
 
     async def take(self, function: Callable[..., _Result], *args: Any) -> _Result:
         """Call what writes, and link then what waits, also where nobody waits for it any more."""

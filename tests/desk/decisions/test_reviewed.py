@@ -17,7 +17,7 @@ from linker.desk.decisions import exchange
 from linker.desk.decisions.store import checked
 from linker.errors import InputError, Skip
 from linker.io import sssom
-from linker.io.outputs import decisions_text
+from linker.io.outputs import decision_from_json, decisions_text
 from linker.io.tsv import COLUMNS
 from linker.records import PREDICATES, Decision
 
@@ -162,6 +162,20 @@ def test_an_export_comes_back(tmp_path: Path, decisions: list[Decision]) -> None
     file = io.StringIO()
     sssom.write_curated(decisions, file)
     assert list(read_text(tmp_path, file.getvalue())) == decisions
+
+
+def test_what_was_rejected_by_an_earlier_id_is_written_and_read_by_that(tmp_path: Path) -> None:
+    """Nobody rejected the concept for which the id stands now."""
+    decision = Decision("m", "MESH:D2", False, reviewer="ann", said="MESH:D1")
+    file = io.StringIO()
+    sssom.write_curated([decision], file)
+    earlier = replace(decision, concept_id="MESH:D1", said="")
+    assert list(read_text(tmp_path, file.getvalue())) == [earlier]
+    (from_json,) = map(decision_from_json, json.loads(decisions_text([decision])))
+    assert from_json == decision
+    assert checked(from_json) == earlier
+    with pytest.raises(ValueError, match="zip"):
+        checked(replace(decision, concept_id="MESH:D2|?", said="MESH:D1"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from linker import Decision, Dictionary
 from linker.desk.decisions.store import DecisionStore, releases
 from linker.desk.decisions.updating import Change, accepted, changes, chosen, take
-from linker.linking.decisions import in_force, standing
+from linker.linking.decisions import in_force, ruled, standing
 
 HEADER = "id\tname\tsynonyms\talt_ids"
 OLD = (
@@ -186,3 +186,57 @@ def test_what_is_accepted_twice_is_stored_once(
         assert [d.concept_id for d in take(store, new)] == ["D:2"]
         assert take(store, new) == []
         assert len(store.history()) == 1
+
+
+def rejected(mention: str, concept: str, number: int, **more: object) -> Decision:
+    return decision(mention, concept, number, accepted=False, **more)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "kinds"),
+    [  # D:9 was a concept, and is D:1 now
+        ([rejected("m", "D:9", 1)], {1: "open"}),
+        ([rejected("m", "D:9", 1, scope="7")], {1: "open"}),
+        ([rejected("m", "D:9", 1), decision("m", "D:1", 2)], {1: "merged"}),  # counts no more
+        ([rejected("m", "D:9", 1, scope="7"), decision("m", "D:1", 2)], {1: "merged"}),
+        ([rejected("m", "D:9", 1), decision("m", "D:2", 2)], {1: "merged"}),  # is answered
+        ([rejected("m", "D:9", 1), decision("m", "D:1", 2, bulk=True)], {1: "open"}),
+        ([decision("m", "D:9", 1), rejected("m", "D:1", 2)], {1: "open"}),
+        ([decision("m", "D:9", 1), rejected("m", "D:1", 2, reviewer="Cy")], {1: "open"}),
+        ([decision("m", "D:9", 1), rejected("m", "D:9", 2, reviewer="Cy")],
+         {1: "merged", 2: "merged"}),  # they disagreed before
+        ([rejected("m", "D:8", 1)], {1: "merged"}),  # D:8 has another id now, and is no other concept
+    ],
+)  # fmt: skip
+def test_where_a_rejected_concept_became_one_with_another_somebody_has_to_decide(
+    read: Callable[..., Dictionary], decisions: list[Decision], kinds: dict[int, str]
+) -> None:
+    before = read(*OLD, "D:8\tSore Back\t\t")
+    release = read(*RELEASE, "D:88\tSore Back\t\tD:8")
+    found = changes(decisions, release, before)
+    assert {change.decision.id: change.kind for change in found} == kinds
+    for change in found:
+        if change.kind == "merged":
+            continue
+        assert change.one_by_one
+        with pytest.raises(ValueError, match="open"):
+            chosen(found, ["open"])
+        ((one, bulk),) = chosen(found, [str(change.decision.id)])
+        new = replace(accepted(one, release, "Ann", bulk=bulk), id=9)
+        assert (new.concept_id, new.accepted, new.bulk) == ("D:1", True, False)
+        (of_place,) = in_force([*decisions, new], release).values()
+        assert ruled([of_place]).parts == ("D:1",)
+        assert {c.kind for c in changes([*decisions, new], release, before)} <= {"merged"}
+
+
+def test_of_a_composite_all_parts_are_taken_over(
+    found: Callable[..., list[Change]], release: Dictionary
+) -> None:
+    decisions = [
+        decision("a and b", "D:9|-1|D:2", 1, predicate="broad"),
+        rejected("a and b", "D:1", 2),
+    ]
+    (change,) = found(*decisions)
+    assert change.kind == "open"
+    new = accepted(change, release, "Ann", bulk=False)
+    assert (new.concept_id, new.predicate, new.settles) == ("D:1|-1|D:2", "broad", ("Bob",))

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from linker.desk.projects import store as rows
+from linker.desk.projects.exporting import Exporter
 
 from .conftest import Desk
 
@@ -96,15 +101,70 @@ def test_what_was_accepted_in_bulk_names_nobody(desk: Desk) -> None:
     desk.accept(above=0.5)
     text = desk.export("sssom").decode()
     table = "\n".join(line for line in text.split("\n") if not line.startswith("#"))
-    rows: dict[str, Any] = {
+    mappings: dict[str, Any] = {
         row["subject_label"]: row for row in csv.DictReader(io.StringIO(table), delimiter="\t")
     }
-    breast = rows["breast cancer"]
+    breast = mappings["breast cancer"]
     assert float(breast["confidence"]) == pytest.approx(sure, abs=0.001)
     assert (breast["author_label"], breast["mapping_tool"]) == ("", "concept-linker")
     _, lines = desk.table()
     assert {line["reviewer"] + line["time"] for line in lines} == {""}
-    assert [line["state"] for line in lines] == ["model", "model", ""]  # of a blank cell
+    in_bulk = "accepted in bulk"
+    assert [line["state"] for line in lines] == [in_bulk, "model", ""]  # of a blank cell
+    assert [json.loads(line)["state"] for line in desk.export("jsonl").splitlines()] == [
+        in_bulk,
+        "model",
+    ]
+    assert "state accepted in bulk" in text
+    before = desk.store.list()
+    desk.add(desk.export())  # nobody looked at it, so that nothing is decided
+    assert desk.store.list() == before
+
+
+def test_documents_say_what_was_accepted_in_bulk(desk: Desk) -> None:
+    desk.create(PUBTATOR, "some.pubtator.txt")
+    desk.accept(above=0.5)
+    assert b"breast cancer\tDisease\tMESH:D001943\t0." in desk.export("pubtator")
+    assert desk.export("pubtator").count(b" accepted in bulk [") == 4  # the id of the file stays
+    assert desk.export("bioc").count(b'<infon key="state">accepted in bulk</infon>') == 4
+
+
+def test_a_plain_table_has_id_name_and_state_beside_its_own_columns(
+    desk: Desk, deny: Callable[..., None]
+) -> None:
+    deny("gout")
+    desk.create(
+        "\ufeffmention;state\r\nA-T;Köln\r\n;2\r\nbreast cancer;3\r\ngout;4\r\nzzzz;5\r\n",
+        "wards.csv",
+    )
+    desk.decide("A-T", "MESH:D001260")
+    desk.accept(above=0.5)
+    with desk.store.reading() as connection:
+        project = rows.project(connection, 1)
+        exporter = Exporter(project, connection, desk.store, desk.decided, desk.linker)
+        assert exporter.described("plain").name == "wards.linked.csv"
+    assert desk.export("plain").decode().split("\r\n") == [
+        "\ufeffmention;state;concept_id;name;linker_state",
+        "A-T;Köln;MESH:D001260;Ataxia Telangiectasia;accepted",
+        ";2;;;",
+        "breast cancer;3;MESH:D001943;Breast Neoplasms;accepted in bulk",
+        "gout;4;MESH:D006073;Gout;model, absent",
+        "zzzz;5;;;model",
+        "",
+    ]
+
+
+def test_a_plain_table_of_lists_and_documents(desk: Desk) -> None:
+    desk.create("breast cancer\nzzzz\n", "names.txt")
+    assert desk.export("plain").decode().splitlines() == [
+        "mention\tconcept_id\tname\tstate",
+        "breast cancer\tMESH:D001943\tBreast Neoplasms\tmodel",
+        "zzzz\t\t\tmodel",
+    ]
+    number = desk.create(PUBTATOR, "some.pubtator.txt").number
+    header, first = desk.export("plain", number).decode().splitlines()[:2]
+    assert header == "mention\tdocument_id\tspans\texpanded\tconcept_id\tname\tstate"
+    assert first == ("Ataxia telangiectasia\t7\t0-21\t\tMESH:D001260\tAtaxia Telangiectasia\tmodel")
 
 
 @pytest.mark.parametrize("encoding", ["windows-1252", "utf-16"])

@@ -133,11 +133,11 @@ def test_others_write_between_the_batches_of_a_file(store: DecisionStore) -> Non
         seen.append(mentions(store))
         return function(*arguments)
 
-    number = rows.create(store, "p", names(2_500), "", "ann", Origin("", ""), write)
-    assert (number, seen) == (1, [0, 0, 1_000, 2_000, 2_500])
+    number = rows.create(store, "p", names(1_250), "", "ann", Origin("", ""), write)
+    assert (number, seen) == (1, [0, 0, 500, 1_000, 1_250])
     with store.reading() as connection:
         assert [project.name for project in rows.projects(connection)] == ["p"]
-    assert (left(store), len(store.list())) == ([1, 1, 0, 0, 2_500], 5)
+    assert (left(store), len(store.list())) == ([1, 1, 0, 0, 1_250], 5)
 
 
 def in_new_project(store: DecisionStore, write: Any) -> None:
@@ -185,7 +185,7 @@ def test_what_a_killed_process_left_is_not_shown_and_goes(
         assert [project.name for project in rows.projects(connection)] == ["p"]
         assert len(rows.sources(connection, 1)) == 1
     rows.remove_unfinished(store)  # another process may be at it
-    assert left(store)[4] == 1_003
+    assert left(store)[4] == 503
     monkeypatch.setattr(rows, "STALE", -1.0)
     rows.remove_unfinished(store)
     assert left(store) == [1, 1, 0, 0, 3]

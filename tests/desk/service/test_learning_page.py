@@ -77,6 +77,8 @@ def test_a_model_is_trained_compared_and_used(page: Any, pictures: Path) -> None
     page.reload()  # the new model is still there, and used by a click alone
     dialog = open_dialog(page, "A new model is ready")
     expect(dialog.get_by_role("button", name="Use the new model")).to_be_visible()
+    missing: list[str] = []
+    page.on("response", lambda answer: answer.status == 404 and missing.append(answer.url))
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(dialog.get_by_role("status")).to_have_text(
@@ -84,6 +86,7 @@ def test_a_model_is_trained_compared_and_used(page: Any, pictures: Path) -> None
     )
     page.keyboard.press("Escape")
     expect(page.locator("#rows")).to_contain_text("Ataxia Telangiectasia", timeout=20_000)
+    assert missing == []  # such as rows that are being linked again
     open_dialog(page, "Train again with 35 decisions")
 
 

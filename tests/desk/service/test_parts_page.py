@@ -86,6 +86,7 @@ def test_keys_in_a_row_go_from_part_to_part_and_on(make: Make, show: Open, addre
     for key in ("1", "1", "a"):  # faster than the service answers
         page.keyboard.press(key)
     heading(page, "lymphoma")
+    status(page, "leukaemia: MESH:D007938.")  # which was kept by then
     assert concepts(address) == [f"{BREAST}|?", f"?|{OVARIAN}", "MESH:D007938"]
 
 

@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("cachetools", reason="the extra serve is not installed")
+
+from cachetools import LRUCache
+
 from .conftest import Start
 
 TABLE = "mention,ward\nA-T,1\nbreast cancer,2\nA-T,3\nataxia telangiectasia,4\nzzzz qqqq,5\n,6\n"
@@ -62,10 +66,46 @@ def test_a_decision_holds_and_is_undone(client: Any) -> None:
     assert client.get("/projects").json()["projects"][0]["decided"] == 2
     (stored,) = client.get("/decisions").json()["decisions"]
     assert (stored["mention"], stored["scope"]) == ("A-T", "")
-    undone = client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).json()
+    last = client.get(f"/projects/{project}/undo", params={"reviewer": "Ada"}).json()
+    assert {**last, "time": ""} == {
+        "step": said["step"],
+        "words": "A-T: MESH:D001260",
+        "time": "",
+        "changes": 1,
+    }
+    asked = {"reviewer": "Ada", "step": said["step"] + 1}  # of which another one is shown
+    assert client.post(f"/projects/{project}/undo", json=asked).status_code == 409
+    asked["step"] = said["step"]
+    undone = client.post(f"/projects/{project}/undo", json=asked).json()
     assert undone["words"] == "A-T: MESH:D001260"
     assert [row["state"] for row in undone["rows"]] == ["model"]
     assert client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).status_code == 404
+    none = client.get(f"/projects/{project}/undo", params={"reviewer": "Ada"}).json()
+    assert none == {"step": None}
+    assert client.get("/projects/99/undo", params={"reviewer": "Ada"}).status_code == 404
+
+
+@pytest.mark.parametrize("name", ["below", "above"])
+@pytest.mark.parametrize("confidence", ["abc", "0.9abc", "nan", "inf", "-0.1", "1.1", "90%", "0,9"])
+def test_what_is_no_confidence_is_refused(client: Any, name: str, confidence: str) -> None:
+    project = create(client, TABLE)["id"]
+    for path in ("queue", "accept"):
+        refused = client.get(f"/projects/{project}/{path}", params={name: confidence})
+        assert (refused.status_code, refused.json()["where"]) == (422, name)
+
+
+def test_a_page_says_whether_the_project_has_a_row(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    first = queue(client, project, sort="document")["rows"][0]["key"]
+    found = [
+        (page["position"], page["has_row"])
+        for page in (
+            queue(client, project, sort="document", find=first),
+            queue(client, project, show="decided", find=first),
+            queue(client, project, find="99"),
+        )
+    ]
+    assert found == [(0, True), (None, True), (None, False)]
 
 
 def test_a_file_that_is_read_again_undoes_nothing(client: Any) -> None:
@@ -319,3 +359,18 @@ def test_a_service_that_stops_keeps_no_half_of_a_file(start: Start) -> None:
     answer = client.post("/projects", params={"file": "a.txt"}, content=text.encode())
     assert (answer.status_code, "stopping" in answer.json()["error"]) == (503, True)
     assert client.get("/projects").json()["projects"] == []
+
+
+def test_of_large_projects_few_are_kept_in_memory(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which a project of any size is while somebody asks for it."""
+    desk = client.app.state.workbench
+    assert desk._queues.maxsize == 600_000
+    kept: Any = LRUCache(32, desk._queues.getsizeof)
+    monkeypatch.setattr("linker.desk.service.workbench._MENTIONS", 32)
+    monkeypatch.setattr(desk, "_queues", kept)
+    for name, rows in (("a", 20), ("b", 12), ("c", 50)):
+        create(client, "gout\n" * rows, f"{name}.txt")
+        assert queue(client, len(client.get("/projects").json()["projects"]))["mentions"] == rows
+    assert {number: one.mentions for number, one in kept.items()} == {3: 32}

@@ -338,11 +338,19 @@ def test_filters_and_all_in_bulk(make: Make, show: Open) -> None:
     page.focus("#rows")
     page.keyboard.press("b")
     expect(page.locator("#bulk-words")).to_contain_text("above 0.9 of 4 mentions in 3 rows?")
+    page.keyboard.press("Escape")
+    status(page, "Nothing was accepted.")
+    expect(page.locator("#problem")).to_be_hidden()
+    page.focus("#rows")
+    page.keyboard.press("b")
+    expect(page.locator("#bulk")).to_be_visible()
     page.keyboard.press("Enter")
     status(page, "4 mentions accepted, hardly any wrong.")
     progress(page, "4 of 6 decided")
     expect(page.locator("#rows [data-state=accepted]")).to_have_count(3)
     expect(page.locator("#rows .row").first).to_contain_text("accepted in bulk · ")
+    page.locator("#rows [data-state=accepted]").first.click()
+    expect(page.locator("#place")).to_contain_text("accepted in bulk")
     expect(button).to_contain_text("Nothing to accept")
     page.click("#status button")  # one undo for all of them
     status(page, "Taken back: accepted 4 mentions in 3 rows in bulk")
@@ -394,6 +402,14 @@ def test_a_table_comes_out_as_it_came_in(make: Make, show: Open, tmp_path: Path)
     assert [row["patient"] for row in rows] == list("123456")
     assert [row["reviewer"] for row in rows] == ["Ada", "", "Ada", "", "", ""]
     assert rows[0]["concept_id"] == "MESH:D007938"
+    page.select_option("#format", "plain")
+    with page.expect_download() as waiting:
+        page.click("#download")
+    assert waiting.value.suggested_filename == "findings.linked.csv"
+    waiting.value.save_as(file)
+    header, first = file.read_text().splitlines()[:2]
+    assert header == "patient,finding,age,concept_id,name,state"
+    assert first == "1,leukaemia,3,MESH:D007938,Leukemia,accepted"
 
 
 def test_three_thousand_rows_are_shown_as_they_come_into_sight(make: Make, show: Open) -> None:

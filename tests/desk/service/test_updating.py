@@ -249,3 +249,34 @@ def test_changes_are_accepted_on_the_page(address: str, context: Any) -> None:
         status.get_by_role("button", name="Undo").click()
         expect(view.locator("h3")).to_have_text("The new release changes 5 decisions")
         expect(status).to_contain_text("Taken back: podagra: D:1")
+
+
+@needs_browser
+def test_keys_go_by_the_changes_that_are_seen(address: str, context: Any) -> None:
+    expect = pytest.importorskip("playwright.sync_api").expect
+    asked(f"{address}projects?file=names.txt", b"podagra\ngout\n")
+    before = {d["id"] for d in asked(f"{address}decisions")["decisions"]}
+    with opened(context, address, "review?project=1&show=all") as page:
+        page.fill("#reviewer", "Ann")
+        page.focus("#rows")
+        page.locator("#remarks").wait_for()
+        page.click("#show-release")
+        changes = page.locator("#release-view li")
+        selected = page.locator("#release-view [aria-current=true]")
+        status = page.locator("#status")
+        expect(page.locator("#answer")).to_have_text("No mention is selected")
+        expect(selected).to_have_text(changes.nth(0).text_content())
+        page.keyboard.press("n")  # on no row of the queue, which is hidden
+        expect(status).to_contain_text("Here a accepts a change")
+        page.keyboard.press("j")
+        second, third = changes.nth(1).text_content(), changes.nth(2).text_content()
+        expect(selected).to_have_text(second)
+        expect(selected).to_be_focused()
+        page.keyboard.press("a")
+        expect(status).to_contain_text("1 decision accepted.")
+        expect(selected).to_have_text(third)
+        expect(page.locator("#release-view")).not_to_contain_text(second)
+        made = [d for d in asked(f"{address}decisions")["decisions"] if d["id"] not in before]
+        assert [(d["mention"], d["reviewer"]) for d in made] == [
+            (second.partition(" by ")[0], "Ann")
+        ]
