@@ -4,12 +4,13 @@ A decision holds for all mentions of a form, which is the mention with the short
 document written out, in normal form. Five candidates are shown. It takes
 
 * one key to accept the answer, to choose another of the candidates by its number, or to say that
-  there is no concept; of a composite mention one for each part, which is decided alone;
+  the mention has no concept;
+* of a composite mention one key for each part that a number chooses, and one to go to the next;
 * else a search for each part: `/`, the first letters of the preferred name until the dictionary
   has at most eight concepts with a name that begins with them, an arrow for each of these that
   comes before in the alphabet, and Enter.
 
-Nothing is pressed to go to the next part or mention.
+Nothing is pressed to go to the next mention.
 """
 
 from __future__ import annotations
@@ -83,14 +84,14 @@ class Curator:
     def decides(self, prediction: Prediction, gold: Gold) -> tuple[Kind, int]:
         """What is done about an answer, and the keys that it takes."""
         if self.is_right(prediction, gold):
-            return "accepted", max(1, len(prediction.parts))
+            return "accepted", 1
         if not gold:
-            return "no concept", max(1, len(prediction.parts))
+            return "no concept", 1
         parts = [[c.concept_id for c in part.candidates[:SHOWN]] for part in prediction.parts]
         if matching.strict_rank(parts, gold, self._dictionary.resolve):
-            return "chosen", len(parts)
+            return "chosen", 2 * len(parts) - 1
         ids = [group.ids[0] for group in gold]
-        return "searched", sum(map(self._searched, ids))
+        return "searched", sum(map(self._searched, ids)) + len(ids) - 1
 
     def _searched(self, identifier: str) -> int:
         """The keys of a search for a concept; one that is not there has to be spelt to be sure."""

@@ -20,6 +20,7 @@ from linker.desk.projects.intake import Session
 from linker.desk.projects.queue import decided_mentions
 from linker.desk.projects.sources import Content
 from linker.desk.projects.store import Origin
+from linker.errors import of_file
 from linker.io import files
 from linker.io.mentions import paths_of
 from linker.io.outputs import row_writer
@@ -65,10 +66,13 @@ def take(options: SimpleNamespace) -> None:
             if read_as == "auto":
                 read_as = "documents" if files.is_folder(given) else None
             for path in paths_of(given):
-                with files.open_binary(path) as raw, files.reading(path):
-                    content = raw.read()
                 about = Path(str(path)).name.removesuffix(".gz"), options.column, options.encoding
-                read.append(sources.read(content, *about, _LONGEST, known, read_as=read_as))
+                with of_file(options.on_error):
+                    with files.open_binary(path) as raw, files.reading(path):
+                        content = raw.read()
+                    read.append(sources.read(content, *about, _LONGEST, known, read_as=read_as))
+        if not read:
+            return
         linker = Linker.load(options.model)
         linker.use("fp32", options.device)
         for one in read:

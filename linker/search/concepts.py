@@ -26,7 +26,7 @@ _OVERFETCH = 5  # names fetched for each concept to rank
 _GROWTH = 4  # times as many hits in the next round, where a list may change
 _CELLS = 500_000  # hits in memory at once, 4 MB
 _WORDS = 12  # of a text, whose order is looked at
-_REMEMBERED = 100_000  # names whose pairs of words are kept
+_REMEMBERED = 10_000  # names whose pairs of words are kept, some 15 MB
 
 Rows = NDArray[np.int64]
 
@@ -138,6 +138,9 @@ class NameOrder:
     table: NameTable
     id_rank: Integers
     entry_rank: Integers
+
+    def __reduce__(self) -> tuple[Any, ...]:  # what is kept does not go to other processes
+        return NameOrder, (self.table, self.id_rank, self.entry_rank)
 
     @cached_property
     def _spelling(self) -> Callable[[int], tuple[str, frozenset[tuple[str, str]]]]:

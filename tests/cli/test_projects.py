@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,23 @@ def test_a_reviewed_table_comes_back_by_the_name_of_its_project(
     assert [project["decided"] for project in rows(of("projects").out)] == ["2"]
     (decision,) = rows(of("export", "--project", "1", "--format", "decisions").out)
     assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "ann")
+
+
+def test_a_damaged_file_of_a_folder_is_passed_over(of: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "stack"
+    folder.mkdir()
+    damaged = folder / "a.txt.gz"
+    damaged.write_bytes(gzip.compress(b"gout " * 1000)[:-20])
+    arguments = ("import", folder, "--project", "stack", "--on-error", "skip")
+    assert of(*arguments).code == 1  # nothing else is there
+    (folder / "b.txt").write_text("It was breast cancer.")
+    assert of(*arguments[:-2]).code == 1
+    assert rows(of("projects").out) == []
+    result = of(*arguments)
+    assert result.code == 1
+    assert str(damaged) in result.err.splitlines()[-1]
+    (project,) = rows(of("projects").out)
+    assert (project["name"], project["mentions"]) == ("stack", "1")
 
 
 def test_a_folder_of_texts_and_further_files_are_one_project(of: Run, tmp_path: Path) -> None:

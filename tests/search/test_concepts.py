@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 
 import numpy as np
 
@@ -126,6 +127,8 @@ def test_concepts_that_tie_with_the_last_one_are_chosen_by_their_order() -> None
     order = NameOrder(table, np.arange(3, dtype=np.int32), np.zeros(3, np.int32))
     hits = Hits(np.array([0, 3]), np.arange(3, dtype=np.int32), np.array([2, 1, 1], np.float32))
     assert by_concept(hits, 2, ["ovarian cancer"], order).concepts.tolist() == [0, 2]
+    elsewhere = pickle.loads(pickle.dumps(order))
+    assert by_concept(hits, 2, ["ovarian cancer"], elsewhere).concepts.tolist() == [0, 2]
 
 
 def test_all_names_that_tie_with_the_last_one_are_hits_up_to_a_bound() -> None:

@@ -111,7 +111,8 @@ export class Panel {
     const isDoubtful = prediction && !isNone && (prediction.parts[part].confidence ?? 1) < DOUBTFUL;
     const of = prediction?.parts.length > 1 ? `part ${part + 1} ` : "";
     const key = (name) => make("kbd", { "aria-hidden": "true" }, name);
-    fill(byId("accept"), `Accept ${of}${isNone ? "as “no concept” " : ""}`, key("a"));
+    const none = of ? "as “no concept” " : "“no concept” ";
+    fill(byId("accept"), `Accept ${of}${isNone ? none : ""}`, key("a"));
     fill(byId("reject"), `Reject ${of && `in ${of}`}`, key("r"));
     fill(byId("none"), `No concept ${of && `in ${of}`}`, key("n"));
     byId("accept").classList.toggle("main", !isDoubtful);

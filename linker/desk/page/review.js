@@ -316,6 +316,7 @@ async function selectIn(shows, key) {
   const place = list.placeOf(key) < 0 ? Math.max(list.placeAfter(0), 0) : list.placeOf(key);
   if (shows === "release" || place >= list.total) showEntry(null);
   await arrive(place, { quietly: true });
+  if (document.activeElement === document.body) list.focus(); // what had it is hidden
 }
 
 async function showOthers() {

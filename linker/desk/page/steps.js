@@ -73,7 +73,8 @@ export class Steps {
     await this.page.changed(answer);
     if (isSplit) await this.page.refresh();
     if (isElsewhere) hasNext = true;
-    else if (isOfPart && isSplit && (await this.goToSplit(entry, number, answer.rows))) hasNext = true;
+    else if (moves && isOfPart && (await this.staysAt(entry, isSplit && !number, answer.rows)))
+      hasNext = true;
     else if (moves && waits) hasNext = await this.page.goOn(place - 1);
     else if (hasNext && !isUndecided(this.page.row()))
       hasNext = await this.page.goOn(this.page.place()); // the decision was on that row, too
@@ -83,12 +84,13 @@ export class Steps {
     return this.announce(`${words} ${said}; this replaces it.${last} `);
   }
 
-  /** Go on with the next part of the mentions that a decision split off; whether one is open. */
-  async goToSplit({ row }, number, rows) {
-    if (number) return false; // the text selects by the place of a mention
-    const key = `${row.key.split("@")[0]}@${row.first.document}`;
+  /** Whether parts of a row are open after a decision on one of them, so that it stays selected; of
+   * the mentions of a document that the decision split off, their row is selected then.
+   */
+  async staysAt({ row }, isSplitOff, rows) {
+    const key = isSplitOff ? `${row.key.split("@")[0]}@${row.first.document}` : row.key;
     const isOpen = rows.some((other) => other.key === key && other.state === "open");
-    if (isOpen) await this.page.goTo(key);
+    if (isOpen && isSplitOff) await this.page.goTo(key);
     return isOpen;
   }
 
@@ -179,8 +181,10 @@ export class Steps {
       if (!reviewer) return;
       const said = { concept_id: ids, accepted, predicate, settles };
       const decisions = [{ key: row.key, ...said, ...where }];
+      const place = this.page.place();
       await this.page.changed(await this.send("decisions", { ...reviewer, decisions }));
       await this.page.refresh();
+      if (this.page.key() === row.key) await this.page.goOn(place - 1); // it is in the list no more
       announce("Settled.");
     });
   }

@@ -54,7 +54,9 @@ export const verdict = (decision) => (decision.accepted ? "" : "not ") + concept
 function conceptsOf(decision) {
   const named = (id) => `${names.get(id) ?? ""} ${id}`.trim();
   const inWords = (part) => part && (part.map(named).join(" with ") || "no concept");
-  return partsInWords(partsOf(decision.concept_id).map(inWords)) + markOf(decision.predicate);
+  const words = partsInWords(partsOf(decision.concept_id).map(inWords));
+  const earlier = decision.said ? ` (said of ${decision.said})` : ""; // an id of an earlier release
+  return words + markOf(decision.predicate) + earlier;
 }
 
 /** What was said of parts, each in words or by its id; of a part that is null nothing was. */

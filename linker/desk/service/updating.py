@@ -50,7 +50,7 @@ async def changed(desk: Desk) -> Response:
         ]
         changes = [
             written([change.decision])[0]
-            | {"kind": change.kind, "acceptable": change.kind in updating.ACCEPTABLE}
+            | {"kind": change.kind, "acceptable": change.kind in updating.BY_NUMBER}
             | {"one_by_one": change.one_by_one}
             | {"before": _named(concepts_of(change.decision), before)}
             | {"now": _named(change.now, dictionary)}

@@ -68,15 +68,19 @@ def test_keys_go_by_the_unsure_mentions_that_are_seen(make: Make, show: Open, ad
 
 
 def test_keys_go_by_the_disagreements_that_are_seen(make: Make, show: Open, address: str) -> None:
-    for mention in ("leukaemia", "lymphoma"):
+    for mention in ("breast cancers", "leukaemia", "lymphoma"):
         decide(address, mention, "MESH:D007938", "Bob")
         decide(address, mention, None, "Cid")
     page = show(make(NAMES, "names.txt", ""), sort="alphabet")
     heading(page, "Ataxia Telangiectasia")
     page.keyboard.press("c")
     heading(page, "leukaemia")
-    page.keyboard.press("j")
-    heading(page, "lymphoma")
+    expect(selected(page, "disagreements").locator(".name").first).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    heading(page, "breast cancers")
+    page.get_by_role("button", name="Settle breast cancers as no concept").click()
+    status(page, "Settled.")
+    heading(page, "lymphoma")  # the one behind it
     page.keyboard.press("j")
     status(page, "The last row.")
     page.keyboard.press("k")
@@ -89,7 +93,11 @@ def test_keys_go_by_the_disagreements_that_are_seen(make: Make, show: Open, addr
     page.keyboard.press("n")
     expect(page.locator("#disagreements-view h3")).to_have_text("Reviewers disagree nowhere.")
     by_ada = [row for row in decided(address) if row[2] == "Ada"]
-    assert by_ada == [("leukaemia", None, "Ada"), ("lymphoma", None, "Ada")]
+    assert by_ada == [
+        ("breast cancers", None, "Ada"),
+        ("leukaemia", None, "Ada"),
+        ("lymphoma", None, "Ada"),
+    ]
 
 
 def test_without_a_row_that_is_seen_no_key_decides(make: Make, show: Open, address: str) -> None:

@@ -164,8 +164,10 @@ def test_two_reviewers_decide_different_parts_and_dispute_the_same(
 
 
 def test_parts_in_a_text(make: Make, show: Open, address: str) -> None:
-    page = show(make(MARKED, "some.txt", ""), sort="document", text="1", key="1")
+    page = show(make(MARKED, "some.txt", ""), sort="document")
     heading(page, BOTH)
+    page.keyboard.press("v")
+    expect(page.locator("#show-document")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("1")
     status(page, "Part 2 is open.")
     in_use(page, 2)

@@ -174,14 +174,15 @@ def test_decisions_of_before_are_taken_again_where_somebody_says_so(
     with urllib.request.urlopen(f"{address}{project}/export") as answer:
         table = answer.read().decode()
     filled = table.replace(",model,", ",accepted,", 1)
-    page = show(project, "Eve")  # who decides nothing in other tests
+    reviewer = f"Eve of {project}"  # who has decided nothing before
+    page = show(project, reviewer)
     notes = page.locator("#project-notes")
     again = notes.get_by_role("button", name="Take these decisions again")
     drop(page, "back.csv", filled)
     expect(notes).to_contain_text("Decisions read: 1; of them new: 1.")
     expect(again).to_have_count(0)
     progress(page, "2 of 6 decided")
-    asked(f"{address}{project}/undo", {"reviewer": "Eve"})
+    asked(f"{address}{project}/undo", {"reviewer": reviewer})
     drop(page, "back.csv", filled)
     expect(notes).to_contain_text("replaced or withdrawn since, passed over: 1.")
     progress(page, "0 of 6 decided")

@@ -185,6 +185,29 @@ def test_a_short_form_is_accepted_by_its_number_alone(client: Any, service: Serv
     assert (by_number["mention"], by_number["bulk"]) == ("FAP", False)
 
 
+def test_a_rejection_whose_id_was_merged_is_accepted_by_its_number_alone(
+    client: Any, service: Service
+) -> None:
+    assert service.store
+    (added,) = service.store.add([Decision("toe sore", "D:9", False, reviewer="Bob")])
+    (change,) = (
+        c for c in client.get("/decisions/changes").json()["changes"] if c["kind"] == "open"
+    )
+    about = change["id"], change["acceptable"], bool(change["one_by_one"])
+    assert about == (added.id, True, True)
+    project = client.post("/projects?file=names.txt", content=b"toe sore\n").json()["id"]
+    while client.get(f"/projects/{project}").json()["linked"] < 1:
+        pass
+    (row,) = client.get(f"/projects/{project}/queue").json()["rows"]
+    shown = client.get(f"/projects/{project}/groups/{row['key']}").json()["prediction"]
+    said = [(d["concept_id"], d["said"], d["accepted"]) for d in shown["decisions"]]
+    assert said == [("D:1", "D:9", False)]
+    assert accept(client, "open").status_code == 422
+    (taken,) = accept(client, added.id).json()["decisions"]
+    assert (taken["concept_id"], taken["accepted"], taken["bulk"]) == ("D:1", True, False)
+    assert "open" not in changes(client)[1]
+
+
 @needs_browser
 def test_a_short_form_is_listed_apart_on_the_page(
     service: Service, address: str, context: Any

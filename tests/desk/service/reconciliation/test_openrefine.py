@@ -88,7 +88,7 @@ def test_fetching_properties(client: TestClient, valid: Any) -> None:
         "name": [{"str": "brain cancer"}],
     }
     row = content["rows"]["TOY:11"]
-    assert row["synonyms"] == [{"str": "breast carcinoma"}, {"str": "mammary cancer"}]
+    assert row["synonyms"] == [{"str": "mammary cancer"}, {"str": "breast carcinoma"}]
     assert row["xrefs"] == [{"str": "TOY:111"}, {"str": "MESH:D001943"}]
     assert content["meta"][0] == {
         "id": "parents",
