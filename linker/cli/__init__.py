@@ -96,7 +96,7 @@ def main() -> NoReturn:
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     streams.prepare()
-    handler = logging.StreamHandler()
+    handler = Handler()
     handler.setFormatter(messages.TextFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     sys.exit(run())
@@ -127,6 +127,16 @@ def run() -> int:
             traceback.print_exc()
         messages.fail(_sentence(error), error, traceback=is_debugged)
         return 1
+
+
+class Handler(logging.StreamHandler[Any]):
+    """Writes a record of the log above the bar, where there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from tqdm import tqdm  # which takes its time, and is seldom needed
+
+        with tqdm.external_write_mode(file=self.stream):
+            super().emit(record)
 
 
 def _sentence(error: Exception) -> str:

@@ -10,6 +10,7 @@ import click
 
 from linker.cli import common
 from linker.cli import options as o
+from linker.cli.progress import InputBar
 from linker.errors import InputError, shorten
 from linker.io import (
     bioc,
@@ -19,7 +20,7 @@ from linker.io import (
     mentions,
     pubtator,
 )
-from linker.io.files import as_utf8
+from linker.io.files import Pathlike, as_utf8
 from linker.jobs import linking
 from linker.records import Document, Selection
 
@@ -69,21 +70,34 @@ def annotate(options: SimpleNamespace) -> None:
             "the model has learnt from no annotated documents which names are mentions; "
             "rules choose, and the confidence is that of the concept alone"
         )
+    source, output = options.source, options.output
+    total, content = None, source
+    if files.is_folder(source):
+        total = len(mentions.paths_of(source))
+    else:
+        content = files.watched(as_utf8(source, options.encoding)[0])
     documents = linking.selectable(
-        _documents(options), linker, options.source, on_error=options.on_error
+        _documents(options, content), linker, source, on_error=options.on_error
     )
-    paths = options.source, options.output
-    if not common.write_linked(linker, settings, _batches(documents), paths, places):
+    paths = source, output
+    with InputBar("documents", content, output, total) as bar:
+        batches = bar.read(_batches(documents))
+        tally = common.write_linked(linker, settings, batches, paths, places, bar.done)
+    if not tally.outcomes:
         common.say("no mentions were found")
 
 
-def _documents(options: SimpleNamespace) -> Iterator[Document]:
-    """Read the documents: PubTator, BioC and JSON lines are recognised, all else is text."""
+def _documents(options: SimpleNamespace, content: Pathlike) -> Iterator[Document]:
+    """Read the documents: PubTator, BioC and JSON lines are recognised, all else is text.
+
+    Args:
+        options: of the command.
+        content: of the input in UTF-8, or its folder.
+    """
     source, on_error = options.source, options.on_error
-    if files.is_folder(source):
+    if files.is_folder(content):
         yield from mentions.read_texts(source, on_error=on_error, encoding=options.encoding)
         return
-    content, _ = as_utf8(source, options.encoding)
     kind = mentions.detect(source if source == "-" else content)
     kind = kind if options.read_as == "auto" else options.read_as
     read = {"pubtator": pubtator.read, "bioc": bioc.read, "jsonl": jsonl.read}.get(

@@ -8,7 +8,7 @@ import functools
 import logging
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TextIO
@@ -250,6 +250,7 @@ def write_linked(
     chunks: Iterable[Sequence[Item]],
     paths: tuple[str, str],
     places: Machines,
+    done: Callable[[int], None],
 ) -> Tally:
     """Link chunks, here or elsewhere, and write them in their order.
 
@@ -259,6 +260,7 @@ def write_linked(
         chunks: of mentions or documents.
         paths: of the input and of the output.
         places: where work is done.
+        done: is told of each chunk how many mentions it has, or documents where these are found.
 
     Returns:
         What became of the mentions.
@@ -275,18 +277,13 @@ def write_linked(
     def written() -> Iterator[tuple[str, str]]:
         for chunk in results:
             yield chunk.header, chunk.text
-            progress.update(chunk.items if settings.finding else chunk.mentions)
+            done(chunk.items if settings.finding else chunk.mentions)
             tally.add(chunk.tally)
         if settings.mention_type and not settings.finding and not tally.outcomes:
             problem = f"holds no mentions of type {settings.mention_type!r}"
             raise InputError(source, problem, remedy="choose another --type")
 
-    unit = "documents" if settings.finding else "mentions"
-    with (
-        writing(output, [source]) as file,
-        places.run(make, chunks) as results,
-        bar(unit, output) as progress,
-    ):
+    with writing(output, [source]) as file, places.run(make, chunks) as results:
         file.writelines(outputs.joined(settings.form, written()))
     return tally
 

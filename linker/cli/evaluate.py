@@ -12,6 +12,7 @@ import click
 
 from linker.cli import common
 from linker.cli import options as o
+from linker.cli.progress import InputBar
 from linker.errors import LinkerError, shown
 from linker.evaluation import documents, report, run
 from linker.evaluation.pairs import COLUMNS, Checked, PairChecker
@@ -200,20 +201,21 @@ def check(options: SimpleNamespace) -> None:
     linker = Linker.load(options.model)
     ids, labels = ([name] for name in options.columns) if options.columns else (_IDS, _LABELS)
     wanted, on_error = (*ids, *labels), options.on_error
-    table = tables.read(options.source, wanted, encoding=options.encoding, on_error=on_error)
+    content = files.watched(options.source)
+    table = tables.read(content, wanted, encoding=options.encoding, on_error=on_error)
     id_place, label_place = tables.first_of(table, ids), tables.first_of(table, labels)
     checker, counts, long = PairChecker(linker, options.threshold), Counter[str](), list[int]()
 
     def checked() -> Iterator[tuple[TableRow, Checked]]:
         """Each row with what is said of it; the verdicts are counted."""
-        linked = predicted(table.rows(), label_place, linker.link_items, long)
-        with common.bar("rows", options.output) as bar:
+        with InputBar("rows", table.path, options.output) as bar:
+            linked = predicted(bar.read(table.rows()), label_place, linker.link_items, long)
             for row, prediction in linked:
                 identifier, label = ("".join(row.cells[p : p + 1]) for p in (id_place, label_place))
                 pair = checker.check(identifier, label, prediction)
                 counts[pair.verdict] += 1
                 yield row, pair
-                bar.update()
+                bar.done()
 
     common.write_table(table, options.output, COLUMNS, checked())
     verdicts = ", ".join(f"{counts[verdict]:,} {verdict or 'empty'}" for verdict in _VERDICTS)

@@ -17,11 +17,12 @@ import click
 
 from linker.cli import common
 from linker.cli import options as o
+from linker.cli.progress import InputBar
 from linker.errors import UsageError
 from linker.io import formats, outputs
 from linker.io import mentions as readers
 from linker.io import rows as tables
-from linker.io.files import OpenFile, Pathlike, as_utf8
+from linker.io.files import OpenFile, Pathlike, as_utf8, watched
 from linker.io.rows import FIRST, ColumnNeeded, Table, TableRow
 from linker.jobs import linking
 from linker.jobs import tables as linked
@@ -100,7 +101,7 @@ def _link_file(options: SimpleNamespace, settings: LinkSettings) -> None:
         content: Pathlike = OpenFile(io.BytesIO(os.fsencode(source)), source)
         kind = "txt"
     else:
-        content, _ = as_utf8(source, options.encoding)
+        content = watched(as_utf8(source, options.encoding)[0])
         kind = readers.detect(source if source == "-" else content) if kind == "auto" else kind
     settings = dataclasses.replace(settings, input_format=kind)
     items = readers.read(content, kind, on_error=on_error, column=settings.column)
@@ -109,7 +110,10 @@ def _link_file(options: SimpleNamespace, settings: LinkSettings) -> None:
     linker = common.loaded(settings, options.places)
     items = linking.selectable(items, linker, source, on_error=on_error)
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
-    tally = common.write_linked(linker, settings, chunks, (source, output), options.places)
+    paths = source, output
+    with InputBar("mentions", content, output) as bar:
+        chunks = bar.read(chunks)
+        tally = common.write_linked(linker, settings, chunks, paths, options.places, bar.done)
     if not tally.outcomes:
         common.say(
             "the documents have no marked mentions, which link wants; linker annotate finds them"
@@ -165,7 +169,8 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     """Link the mentions of a column, and write the answers beside them."""
     source, long = options.source, list[int]()
     wanted = tables.COLUMNS if settings.column is None else [settings.column]
-    table = tables.read(source, wanted, encoding=options.encoding, on_error=options.on_error)
+    content = watched(source)
+    table = tables.read(content, wanted, encoding=options.encoding, on_error=options.on_error)
     if settings.column is None:
         raise _named(tables.column_needed(table, list(itertools.islice(table.rows(), FIRST))))
     _check_table(table, settings.k)
@@ -173,17 +178,19 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     linker = settings.load()
     decisions = Decided.of_file(settings.decisions, linker)
     link_mentions = settings.link(linker, decisions)
-    rows = linked.predicted(table.rows(), place, link_mentions, long, settings.batch_size)
     tally = Tally()
 
     def counted() -> Iterator[tuple[TableRow, Prediction | None]]:
-        with common.bar("rows", options.output) as bar:
-            for row, prediction in rows:
+        with InputBar("rows", table.path, options.output) as bar:
+            rows = bar.read(table.rows())
+            for row, prediction in linked.predicted(
+                rows, place, link_mentions, long, settings.batch_size
+            ):
                 tally.outcomes[outputs.outcome(prediction)] += 1
                 if prediction:
                     tally.see(prediction)
                 yield row, prediction
-                bar.update()
+                bar.done()
 
     layout = dataclasses.replace(settings.layout(False, linker, decisions), beside=True)
     common.write_table(table, options.output, *linked.written(counted(), layout))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from linker.cli import common, messages
+from linker.cli.progress import Progress
 from linker.dictionary import Dictionary
 from linker.dictionary.lending import Lending
 from linker.encoders import registry
@@ -314,9 +315,10 @@ def read_dictionary(paths: Sequence[str], options: SimpleNamespace) -> Dictionar
         options: of the command: those of `READING` and on_error, as far as it has them.
     """
     on_error = getattr(options, "on_error", stop)
-    dictionary = _read(paths, reading_options(options), on_error)
-    lenders = [located(path) for path in getattr(options, "lend", None) or ()]
-    return dictionary.lend(*lenders, on_error=on_error) if lenders else dictionary
+    with Progress() as progress:
+        dictionary = _read(paths, reading_options(options), on_error, progress)
+        lenders = [progress.watched(located(path)) for path in getattr(options, "lend", None) or ()]
+        return dictionary.lend(*lenders, on_error=on_error) if lenders else dictionary
 
 
 def read_and_say(paths: Sequence[str], options: SimpleNamespace) -> Dictionary:
@@ -330,7 +332,9 @@ def read_and_say(paths: Sequence[str], options: SimpleNamespace) -> Dictionary:
     return dictionary
 
 
-def _read(paths: Sequence[str], chosen: dict[str, Any], on_error: OnError) -> Dictionary:
+def _read(
+    paths: Sequence[str], chosen: dict[str, Any], on_error: OnError, progress: Progress
+) -> Dictionary:
     """The dictionary without lent names."""
     paths = [located(path) for path in paths]
     if len(paths) == 1 and is_saved(paths[0]):
@@ -345,7 +349,8 @@ def _read(paths: Sequence[str], chosen: dict[str, Any], on_error: OnError) -> Di
     format = of_files.pop("dict_format", None)
     if "hierarchy" in of_files:
         of_files["hierarchy"] = located(of_files["hierarchy"])
-    return Dictionary.read(*paths, format=format, on_error=on_error, **of_files)
+    watched = map(progress.watched, paths)
+    return Dictionary.read(*watched, format=format, on_error=on_error, **of_files)
 
 
 def say_lent(lending: Lending) -> None:

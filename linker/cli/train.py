@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -73,11 +73,13 @@ def train(options: SimpleNamespace) -> None:
         options.resume,
         on_event=reporter,
         on_activity=reporter.on_activity,
-        on_trained=partial(_report, dev=held_out, say=reporter.say),
+        on_trained=partial(_report, dev=held_out, reporter=reporter),
         say=reporter.say,
     )
     try:
         linker = pipeline.run(plan, dictionary, examples, held_out, run)
+        reporter.on_activity(Activity("writing the model", None))
+        linker.save(output)
     except (KeyboardInterrupt, SystemExit):  # of SIGTERM
         reporter.close()
         if checkpoints.is_dir():
@@ -85,7 +87,6 @@ def train(options: SimpleNamespace) -> None:
         raise
     finally:
         reporter.close()
-    linker.save(output)
     if plan.is_trained:
         remove_checkpoints(checkpoints)
     common.say_model(linker, output)
@@ -117,13 +118,14 @@ def _plan(options: SimpleNamespace) -> TrainingPlan:
     return dataclasses.replace(made, refit=options.refit)
 
 
-def _report(linker: Linker, dev: list[Document | Mention], say: Callable[[str], None]) -> None:
+def _report(linker: Linker, dev: list[Document | Mention], reporter: TrainingReporter) -> None:
     """Say the accuracy on development mentions, where there are any."""
     if dev:
+        reporter.on_activity(Activity("measuring on the development mentions", None))
         outcomes = list(protocols.strict(linker, dev, 20))
         kept = f", with the weights of epoch {linker.best_epoch}" if linker.best_epoch else ""
         table = report.table(report.summary(outcomes, (1, 5, 10, 20), linker))
-        say(f"development mentions, protocol strict{kept}:\n{table}")
+        reporter.say(f"development mentions, protocol strict{kept}:\n{table}")
 
 
 class TrainingReporter:

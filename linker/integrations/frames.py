@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _Frame = TypeVar("_Frame")
 logger = logging.getLogger(__name__)
+_AT_ONCE = 1024  # texts that are linked together, so that a bar shows nothing before their end
 _MISSING = ("None", "nan", "NaN", "NaT", "<NA>")  # cells that are no text, as they are written
 
 
@@ -43,6 +46,7 @@ def link_column(
     model: Model = None,
     *,
     prefix: str = "",
+    progress: bool | None = None,
     **limits: Unpack[Limits],
 ) -> _Frame:
     """Link the mentions in a column of a data frame.
@@ -60,6 +64,7 @@ def link_column(
         model: a linker, or the folder of one; None: $LINKER_MODEL, else ./linker-model. The model
             stays loaded.
         prefix: of the names of the new columns.
+        progress: whether to show a bar; None: in a notebook, for more than 1,024 texts.
         limits: as for `Linker.link`; but k is 1 unless it is given.
 
     Raises:
@@ -106,10 +111,12 @@ def link_column(
         )
     texts = texts_of(table.get_column(column).to_list(), column)
     counts, rows, tally = Counter(filter(None, texts)), dict[str, dict[str, Any]](), Tally()
-    for text, prediction in linked(linker, texts, **limits):
-        rows[text] = _row(prediction)
-        tally.outcomes[outcome(prediction)] += counts[text]
-        tally.see(prediction, counts[text])
+    with _bar(len(counts), progress) as bar:
+        for text, prediction in linked(linker, texts, **limits):
+            rows[text] = _row(prediction)
+            tally.outcomes[outcome(prediction)] += counts[text]
+            tally.see(prediction, counts[text])
+            bar.update()
     new = (
         nw.new_series(
             prefix + name,
@@ -123,6 +130,27 @@ def link_column(
     if table.implementation.is_pandas():  # others have no place for it
         made.attrs["linker"] = tally.lines("row", linker.calibration, limits.get("coverage"))
     return made  # type: ignore[no-any-return]
+
+
+def _bar(count: int, progress: bool | None) -> Any:
+    """A bar of tqdm, in a notebook one of its widgets where there are any.
+
+    Args:
+        count: how many texts are linked.
+        progress: whether it is shown; None: see `link_column`.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a notebook has no widgets
+        from tqdm.auto import tqdm
+    if progress is None:
+        progress = count > _AT_ONCE and _is_notebook()
+    return tqdm(total=count, unit=" texts", leave=False, disable=not progress)
+
+
+def _is_notebook() -> bool:
+    """Whether this is a kernel of Jupyter."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
+    return "IPKernelApp" in getattr(get_shell(), "config", {})
 
 
 def texts_of(cells: Iterable[Any], column: object) -> list[str | None]:

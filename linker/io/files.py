@@ -14,7 +14,7 @@ import tempfile
 import threading
 import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -131,6 +131,64 @@ class _SpoolReader(io.RawIOBase):
         return self._place
 
 
+class WatchedFile(os.PathLike[str]):
+    """The path of a plain file, for readers, that tells how much of it was read.
+
+    Args:
+        path: the file.
+        report: is called with the share that was taken, from 0 to 1, before each block is read.
+    """
+
+    def __init__(
+        self, path: Pathlike, report: Callable[[float], None] = lambda share: None
+    ) -> None:
+        self._path, self.report = os.fspath(path), report
+        self._size = max(1, os.path.getsize(self._path))
+        self._file: io.BufferedReader | None = None  # of the last reader
+
+    def __fspath__(self) -> str:
+        return self._path
+
+    __str__ = __fspath__
+
+    def open(self) -> io.BufferedReader:
+        """Open the file, and watch who reads it, unless somebody who is watched still does."""
+        file: io.BufferedReader = io.BufferedReader(_WatchedReader(self), _BLOCK)
+        if self._file is None or self._file.closed:
+            self._file = file
+        return file
+
+    @property
+    def share(self) -> float:
+        """The share of the bytes that were taken, from 0 to 1."""
+        if self._file is None:
+            return 0.0
+        return 1.0 if self._file.closed else self.share_at(self._file.tell())
+
+    def share_at(self, place: int) -> float:
+        """The share of the bytes before a place in the file."""
+        return min(1.0, place / self._size)
+
+
+class _WatchedReader(io.FileIO):
+    """Reads a watched file."""
+
+    def __init__(self, file: WatchedFile) -> None:
+        super().__init__(os.fspath(file))
+        self._file = file
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._file.report(self._file.share_at(self.tell()))
+        return super().readinto(buffer)
+
+
+def watched(path: Pathlike, report: Callable[[float], None] = lambda share: None) -> Pathlike:
+    """The path as a `WatchedFile`, where it is that of a plain file; else as it is."""
+    is_given = isinstance(path, OpenFile) or str(path) == "-"
+    is_plain = not is_given and Path(path).is_file()
+    return WatchedFile(path, report) if is_plain else path
+
+
 def temporary() -> IO[bytes]:
     """A temporary file of no name, in memory as long as it is small."""
     return tempfile.SpooledTemporaryFile(IN_MEMORY)
@@ -173,7 +231,7 @@ def can_reopen(path: Pathlike) -> bool:
 
 def open_stored(path: Pathlike) -> io.BufferedReader:
     """Open the bytes of a file as stored; see `open_binary`, which unpacks them."""
-    if isinstance(path, OpenFile):
+    if isinstance(path, OpenFile | WatchedFile):
         return path.open()
     return os.fdopen(os.dup(0), "rb") if str(path) == "-" else open(path, "rb")
 

@@ -22,7 +22,7 @@ from linker.errors import LinkerError, shorten
 from linker.io import persistence
 from linker.linking.folder import Seen
 from linker.linking.options import LinkerOptions
-from linker.records import Document, Gold, Mention
+from linker.records import Activity, Document, Gold, Mention
 from linker.search.index import Floats
 from linker.search.sparse import SparseGenerator
 from linker.text.biosyn import biosyn_parts
@@ -62,6 +62,7 @@ class TrainingData:
         mentions: Iterable[Mention | Document],
         fitted: SparseEncoder | None = None,
         further: Sequence[tuple[str, Sequence[str]]] = (),
+        on_activity: Callable[[Activity], None] = lambda activity: None,
     ) -> TrainingData:
         """Add the mentions to the dictionary, and index the names by characters.
 
@@ -71,10 +72,16 @@ class TrainingData:
             mentions: annotated ones, and others.
             fitted: the sparse encoder; None: one is fitted to the names.
             further: names to add, each with its ids.
+            on_activity: is called with each step.
 
         Raises:
             LinkerError: no name of the dictionary is left once normalised.
         """
+
+        def report(share: float, at: str) -> None:
+            on_activity(Activity("indexing names by characters", share, at))
+
+        report(0.0, "normal forms")
         annotated = list(collect(mentions, plan.options))
         names = [*further, *(name for mention in annotated for name in mention.names)]
         extended = dictionary.add(names, plan.normalize)
@@ -82,8 +89,11 @@ class TrainingData:
             table, kind = table_of(dictionary, plan.normalize), plan.encoder_class
             fitted = (kind if plan.is_sparse else TfidfEncoder)(plan.options.sparse)
             named = np.flatnonzero(np.diff(table.indptr))  # not the empty name
+            report(0.25, "n-grams")
             fitted.fit(table.texts.take(named))  # as BioSyn: without the mentions
+        report(0.55, "normal forms")
         table = table_of(extended, plan.normalize)
+        report(0.75, "n-grams of each")
         indexed = SparseGenerator.index(table, extended, fitted, plan.options.index)
         return cls(dictionary, extended, indexed, annotated, plan.normalize)
 

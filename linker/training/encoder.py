@@ -210,6 +210,7 @@ def train(
         if phase := prepare(model):
             settings.on_activity(Activity(phase.name))
             history += run(phase, settings, fingerprint(phase.name))
+    settings.on_activity(Activity("encoding names", None))
     return model.generator(linking=encoder.finished()), history
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -21,7 +21,7 @@ from linker.linking.calibration import Calibration
 from linker.linking.linker import Linker
 from linker.linking.ranker import Judged, Ranker
 from linker.linking.ranking import DescribedBatch, ordered
-from linker.records import Document, Mention
+from linker.records import Activity, Document, Mention
 from linker.search.hybrid import HybridGenerator
 from linker.text.composites import IsName
 from linker.text.find import is_short_form
@@ -48,6 +48,10 @@ _FOLDS = 5
 
 Bools = NDArray[np.bool_]
 Items = Sequence[Mention | Document]
+Report = Callable[[Activity], None]
+
+
+def _ignore(activity: Activity) -> None: ...
 
 
 def judged(linker: Linker, items: Items) -> Judged:
@@ -107,7 +111,13 @@ def noise_lists(linker: Linker, items: Items, seed: int) -> Iterator[Judged]:
     yield judged(linker, chosen).weighted(WEIGHT_NONE)
 
 
-def folds(linker: Linker, dictionary: Dictionary, mentions: Items, seed: int) -> Judged:
+def folds(
+    linker: Linker,
+    dictionary: Dictionary,
+    mentions: Items,
+    seed: int,
+    on_activity: Report = _ignore,
+) -> Judged:
     """The lists of annotated mentions, each made by a linker that has learnt the other folds.
 
     The encoder stays as it is.
@@ -117,10 +127,12 @@ def folds(linker: Linker, dictionary: Dictionary, mentions: Items, seed: int) ->
         dictionary: its names, without mentions.
         mentions: documents, which are not divided, or mentions.
         seed: of the folds.
+        on_activity: is called with each fold.
     """
     fold_of = rng(seed, Stream.FOLDS).permutation(len(mentions)) % _FOLDS
     parts = []
     for fold in range(_FOLDS):
+        on_activity(Activity("linking annotated mentions", fold / _FOLDS, f"fold {fold + 1}"))
         rest = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one != fold]
         held = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one == fold]
         if _annotated(held):
@@ -150,7 +162,9 @@ class RankerLists:
         )
 
 
-def training_lists(linker: Linker, dictionary: Dictionary, mentions: Items) -> RankerLists:
+def training_lists(
+    linker: Linker, dictionary: Dictionary, mentions: Items, on_activity: Report = _ignore
+) -> RankerLists:
     """The lists of the mentions that a linker was trained on; none of fewer than `FEWEST`.
 
     Where gradients trained the encoder on these mentions, its scores for them are too high; the
@@ -160,17 +174,18 @@ def training_lists(linker: Linker, dictionary: Dictionary, mentions: Items) -> R
         linker: with the ranker that is to be fitted further.
         dictionary: its names, without mentions.
         mentions: what it was trained on; they are read in folds.
+        on_activity: is called with what begins, and how far it is.
     """
     if (count := _annotated(mentions)) < FEWEST:
         return RankerLists()
     if linker.best_epoch and isinstance(linker.generator, HybridGenerator):
         linker = dataclasses.replace(linker, generator=linker.generator.sparse)
     seed = linker.options.training.seed
-    return RankerLists(
-        [folds(linker, dictionary, mentions, seed)],
-        [*noise_lists(with_dictionary(linker, dictionary), mentions, seed)],
-        [f"{count:,} annotated mentions, in {_FOLDS} folds"],
-    )
+    asked = folds(linker, dictionary, mentions, seed, on_activity)
+    on_activity(Activity("linking mentions as they stand in cells", None))
+    noise = noise_lists(with_dictionary(linker, dictionary), mentions, seed)
+    described = f"{count:,} annotated mentions, in {_FOLDS} folds"
+    return RankerLists([asked], [*noise], [described])
 
 
 def development_lists(linker: Linker, dev: Items) -> RankerLists:
@@ -185,18 +200,21 @@ def development_lists(linker: Linker, dev: Items) -> RankerLists:
     return RankerLists([judged(linker, dev)], described=[f"{count:,} development mentions"])
 
 
-def fitted(lists: RankerLists, start: Ranker, seed: int) -> Ranker:
+def fitted(lists: RankerLists, start: Ranker, seed: int, on_activity: Report = _ignore) -> Ranker:
     """Fit a ranker further, from its weights; it stays as it is where there are no lists.
 
     Args:
         lists: what it is fitted to.
         start: the ranker.
         seed: of the order of lists and what is dropped.
+        on_activity: is called with what begins.
     """
     if not lists.asked:
         return start
     asked = Judged.joined(lists.asked)
+    on_activity(Activity("fitting the ranker", 0.0, "all lists"))
     ranker = rankers.fit(Judged.joined([asked, *lists.noise]), seed, start)
+    on_activity(Activity("fitting the ranker", 0.5, "halves, which calibrate it"))
     return dataclasses.replace(
         ranker,
         provenance={"fitted_to": " and ".join(lists.described)},

@@ -110,13 +110,15 @@ def run(
     start = Ranker.shipped()
     seed = plan.options.training.seed
     linker = linker.with_ranker(start)
-    lists = fit_ranker.training_lists(linker, dictionary, mentions)
-    ranker = fit_ranker.fitted(lists, start, seed)
+    report = settings.on_activity
+    lists = fit_ranker.training_lists(linker, dictionary, mentions, report)
+    ranker = fit_ranker.fitted(lists, start, seed, report)
     settings.say(f"ranker: {ranker.described}")
     settings.on_trained(linker.with_ranker(ranker))  # which has not learnt `dev`
     if plan.refit:
+        report(Activity("linking the development mentions", None))
         lists += fit_ranker.development_lists(linker, dev)
-        ranker = fit_ranker.fitted(lists, start, seed)
+        ranker = fit_ranker.fitted(lists, start, seed, report)
         history, epochs = linker.history, linker.best_epoch
         del linker  # its vectors, while the next ones are made
         settings.say(
@@ -135,6 +137,7 @@ def run(
         linker = replace(linker, history=[*history, *refit])
     linker = linker.with_ranker(ranker)
     if any(isinstance(item, Document) for item in mentions):
+        report(Activity("learning where mentions stand", None))
         linker.spans = spans.fit(linker.found_names, mentions, plan.options.training.seed)
     return linker
 
@@ -147,7 +150,7 @@ def without_ranker(
     validate: Validate | None = None,
 ) -> Linker:
     """Train once, as a plan says; candidates are ordered by score."""
-    data = TrainingData.of(plan, dictionary, mentions)
+    data = TrainingData.of(plan, dictionary, mentions, on_activity=settings.on_activity)
     check_known(data.mentions, dictionary, "training mentions")
     options, corrections, seen = plan.options, plan.corrections, data.seen
     linker = Linker(data.extended, data.indexed, options, seen, corrections, plan.encoder)
@@ -160,7 +163,7 @@ def without_ranker(
     generator, history = with_encoder(plan, data, settings, measure if validate else None)
     options = replace(options, encoder=generator.encoder.options)
     if plan.second:
-        settings.on_activity(Activity(f"encoding names by {plan.second}"))
+        settings.on_activity(Activity(f"encoding names by {plan.second}", None))
         context = EncoderContext(options.second, data.table, None, options.training.seed)
         encoder = registry.load(plan.second).create(context)
         generator = generator.with_second(NameVectors.of(encoder, data.indexed.table))
@@ -192,6 +195,7 @@ def with_encoder(
         # without the mentions, which a refit has more of
         provenance["words"] = words.pruned(names).checksum
         words = words.pruned(data.indexed.table.texts).to_fp16()
+    settings.on_activity(Activity(f"making the encoder {plan.first}", None))
     context = EncoderContext(options.encoder, data.table, words, options.training.seed)
     encoder: Encoder = plan.encoder_class.create(context)
     if encoder.provenance:
@@ -200,6 +204,7 @@ def with_encoder(
         from linker.training.encoder import train
 
         return train(encoder, provenance, plan, data, settings, validate)
+    settings.on_activity(Activity("encoding names", None))
     weight = options.recipe.sparse_weight / options.recipe.scale(is_unit(encoder))
     return data.generator(encoder, weight, options.recipe), []
 

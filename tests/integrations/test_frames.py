@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 import os
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import tqdm.auto  # noqa: F401 - which looks at IPython as it is
 
 import linker
 from linker import Dictionary, Linker, LinkerError
 from linker.integrations import linker_of
 from linker.integrations.frames import link_column
+from linker.records import Mention, Prediction
 from linker.training.pipeline import train
 
 COLUMNS = [
@@ -132,3 +136,35 @@ def test_duckdb_calls_it_as_a_function(model: Linker) -> None:
         connection.executemany("INSERT INTO notes VALUES (?, ?)", [*enumerate(TEXTS[:5])])
         rows = connection.execute("SELECT concept_id(diagnosis) FROM notes ORDER BY n").fetchall()
     assert [row[0] for row in rows] == IDS[:5]
+
+
+@pytest.mark.parametrize(
+    ("progress", "kernel", "count", "is_shown"),
+    [
+        (None, True, 1100, True),
+        (None, True, 20, False),  # all at once
+        (None, False, 1100, False),
+        (False, True, 1100, False),
+        (True, False, 20, True),
+    ],
+)
+def test_a_bar_is_shown_in_a_notebook(
+    model: Linker,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    progress: bool | None,
+    kernel: bool,
+    count: int,
+    is_shown: bool,
+) -> None:
+    shell = SimpleNamespace(config={"IPKernelApp": {}} if kernel else {})
+    ipython = SimpleNamespace(get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setattr(
+        model, "link", lambda texts, **_: (Prediction(Mention(t), ()) for t in texts)
+    )
+    frame = pytest.importorskip("pandas").DataFrame(
+        {"text": [f"text {place}" for place in range(count)]}
+    )
+    link_column(frame, "text", model, progress=progress)
+    assert (f"/{count} [" in capsys.readouterr().err) == is_shown

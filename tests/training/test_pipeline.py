@@ -42,13 +42,13 @@ def test_the_report_comes_before_anything_learns_the_development_mentions(
     (tmp_path / "d.tsv").write_text("id\tname\nX:1\tfever\n")
     dictionary, notes, said = Dictionary.read(tmp_path / "d.tsv"), list[Any](), list[str]()
 
-    def training_lists(linker: Any, _: Dictionary, mentions: Any) -> RankerLists:
+    def training_lists(_: Any, __: Dictionary, mentions: Any, ___: Any) -> RankerLists:
         return RankerLists(described=[f"{len(mentions)} training"])
 
-    def development_lists(linker: Any, dev: Any) -> RankerLists:
+    def development_lists(_: Any, dev: Any) -> RankerLists:
         return RankerLists(described=[f"{len(dev)} development"])
 
-    def fitted(lists: RankerLists, start: Ranker, seed: int) -> Ranker:
+    def fitted(lists: RankerLists, start: Ranker, _: int, __: Any) -> Ranker:
         notes.append(("ranker", *lists.described))
         return dataclasses.replace(start, provenance={"fitted_to": [*lists.described]})
 
