@@ -397,6 +397,8 @@ class Workbook:
 
     def __init__(self, path: Pathlike, wanted: Sequence[str] = (), most: int | None = None) -> None:
         self.path = path
+        with needing(f"{path}: a workbook", "sheets"):  # said before the file is looked at
+            import openpyxl  # noqa: F401
         with self._reporting(), files.open_stored(path) as file, zipfile.ZipFile(file) as archive:
             _check_size(archive, files.WHOLE if most is None else most)
             _check_tags(archive, files.MOST_CELLS if most is None else _MOST_TEXTS)
@@ -444,8 +446,8 @@ class Workbook:
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Any]:
         """The workbook; what a damaged one leads to becomes a message."""
-        with needing(f"{self.path}: a workbook", "sheets"):
-            import openpyxl
+        import openpyxl
+
         with self._reporting(), files.open_stored(self.path) as file:
             with _quiet():
                 book = openpyxl.load_workbook(
