@@ -94,12 +94,14 @@ def _with_own_parts(decision: Decision, queue: Queue, row: Row) -> Decision:
     People may write the ids of a mention in any order, and the page shows them in the order of its
     parts: by their places alone, the decision would replace another part than the one that is seen.
     """
-    parts, shown = parts_of(decision), tuple(part_ids(row.ids))
+    parts = parts_of(decision)
+    shown = tuple(part_ids(row.ids))
     if None not in parts or len(parts) != len(shown):
         return decision
     for earlier in queue.prediction(row).decisions:
-        ids, is_own = parts_of(earlier), person(earlier.reviewer) == person(decision.reviewer)
-        if earlier.accepted and is_own and None not in ids and ids != shown:
+        ids = parts_of(earlier)
+        is_same_reviewer = person(earlier.reviewer) == person(decision.reviewer)
+        if earlier.accepted and is_same_reviewer and None not in ids and ids != shown:
             return replace(decision, concept_id=ids_text(filled(parts, shown)))
     return decision
 
