@@ -96,7 +96,8 @@ def _with_own_parts(decision: Decision, queue: Queue, row: Row) -> Decision:
     parts: by their places alone, the decision would replace another part than the one that is seen.
     Only the reviewer's own ids are stored: what a disputed row shows is the model's answer.
     """
-    parts, shown = parts_of(decision), tuple(part_ids(row.ids))
+    parts = parts_of(decision)
+    shown = tuple(part_ids(row.ids))
     if None not in parts or len(parts) != len(shown) or row.state == "disputed":
         return decision
     for earlier in queue.prediction(row).decisions:

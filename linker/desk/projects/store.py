@@ -396,7 +396,8 @@ def _add_documents(
 ) -> None:
     """Write documents; where a file marks no mention, they are to be found."""
     last = "SELECT coalesce(max(number), 0) FROM documents WHERE project = ?"
-    project, source = begun.project, begun.source
+    project = begun.project
+    source = begun.source
     with store.transaction() as connection:
         _going_on(connection, begun)
         ((before,),) = connection.execute(last, [project])
@@ -407,8 +408,8 @@ def _add_documents(
         ]
         connection.execute(_ADD_DOCUMENTS, [json.dumps(records)])
         for number, document in documents:
-            found = [(number, start_of(m), m) for m in document.mentions]
-            add_mentions(connection, project, source, found)
+            mentions = [(number, start_of(m), m) for m in document.mentions]
+            add_mentions(connection, project, source, mentions)
 
 
 def _finish(store: DecisionStore, begun: Begun, file: Content) -> None:
