@@ -144,7 +144,8 @@ def prefixes_of(ids: Iterable[str]) -> dict[str, str]:
 
     It is the first one of ids that are no IRIs.
     """
-    of_curies, of_iris = dict[str, str](), dict[str, str]()
+    of_curies: dict[str, str] = {}
+    of_iris: dict[str, str] = {}
     seen: set[str] = set()
     for identifier in ids:
         as_written = namespace(identifier)
@@ -269,7 +270,10 @@ def _split_parts(text: str, identify: Identify) -> list[list[str] | None]:
         return [[text.strip()]]
     texts = [text]
     for signs in (_BARS, _COMMAS):
-        texts = [piece for each in texts for piece in _split(each, signs, identify)]
+        pieces: list[str] = []
+        for each in texts:
+            pieces += _split(each, signs, identify)
+        texts = pieces
     parts: list[list[str] | None] = []
     for each in texts:
         if each == OPEN:

@@ -365,7 +365,7 @@ class Part:
 
     def to_dict(self) -> dict[str, Any]:
         """The part as an object that `json` can write, see `Prediction.to_dict`."""
-        return {
+        part: dict[str, Any] = {
             "text": self.text,
             "expanded": self.expanded,
             "spans": _pairs(self.spans),
@@ -374,10 +374,14 @@ class Part:
             "confidence": self.confidence,
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "rejected": self.rejected and self.rejected.to_dict(),
-            **({"set": list(self.answers)} if self.answers else {}),
-            **({"broader": asdict(self.broader)} if self.broader else {}),
-            **({"open": True} if self.is_open else {}),
         }
+        if self.answers:
+            part["set"] = list(self.answers)
+        if self.broader:
+            part["broader"] = asdict(self.broader)
+        if self.is_open:
+            part["open"] = True
+        return part
 
     def __str__(self) -> str:
         said = "" if self.assertion == "present" else f", {self.assertion}"
@@ -427,7 +431,7 @@ class Decision:
 
     def to_dict(self) -> dict[str, Any]:
         """What was said, as an object that `json` can write; `concept_id` None is no concept."""
-        return {
+        decision: dict[str, Any] = {
             "mention": self.mention,
             "concept_id": self.concept_id or None,
             "accepted": self.accepted,
@@ -436,10 +440,14 @@ class Decision:
             "reviewer": self.reviewer,
             "time": self.time,
             "id": self.id,
-            **({"bulk": True} if self.bulk else {}),
-            **({"settles": [*self.settles]} if self.settles else {}),
-            **({"said": self.said} if self.said else {}),
         }
+        if self.bulk:
+            decision["bulk"] = True
+        if self.settles:
+            decision["settles"] = [*self.settles]
+        if self.said:
+            decision["said"] = self.said
+        return decision
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,8 +70,10 @@ def annotate(options: SimpleNamespace) -> None:
             "the model has learnt from no annotated documents which names are mentions; "
             "rules choose, and the confidence is that of the concept alone"
         )
-    source, output = options.source, options.output
-    total, content = None, source
+    source = options.source
+    output = options.output
+    total = None
+    content = source
     if files.is_folder(source):
         total = len(mentions.paths_of(source))
     else:

@@ -11,7 +11,8 @@ import click
 
 from linker.errors import InputError, shown
 
-_OPTION, _JSON = "--log-format", "json"
+_OPTION = "--log-format"
+_JSON = "json"
 FORMATS = ("text", _JSON)
 _LOGGER = logging.getLogger("linker.cli")
 

@@ -71,15 +71,13 @@ def option(text: str, metavar: str | None = None, *, flags: str = "", **attribut
         flags: as they are typed, with a blank between them; empty: "--" and the name.
         attributes: of click's options.
     """
+    attributes.setdefault("show_default", bool(attributes.get("default")))
+    attributes.setdefault("type", _type_of(metavar))
     return lambda name: click.Option(
         [*(flags.split() or ["--" + name.replace("_", "-")]), name],
         help=text,
         metavar=metavar,
-        **{
-            "show_default": bool(attributes.get("default")),
-            "type": _type_of(metavar),
-            **attributes,
-        },
+        **attributes,
     )
 
 

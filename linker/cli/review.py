@@ -244,8 +244,19 @@ def _write_changes(found: Sequence[updating.Change], file: TextIO) -> None:
     write_row(("kind", "decision", *about, "now", "one_by_one"))
     for change in found:
         d = change.decision
-        said = d.mention, d.concept_id or "-1", d.predicate, d.scope, d.reviewer
-        write_row((change.kind, str(d.id), *said, "|".join(change.now), change.one_by_one))
+        write_row(
+            (
+                change.kind,
+                str(d.id),
+                d.mention,
+                d.concept_id or "-1",
+                d.predicate,
+                d.scope,
+                d.reviewer,
+                "|".join(change.now),
+                change.one_by_one,
+            )
+        )
 
 
 @o.command(

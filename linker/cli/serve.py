@@ -100,11 +100,12 @@ def mcp(options: SimpleNamespace) -> None:
     if options.port is None:
         assistants.server(*_linking(options)).run("stdio")
         return
-    host, names = options.host, own_names(options.host)
-    with _listening(host, options.port, _OPEN.format("ask")) as place:
+    host = options.host
+    names = own_names(host)
+    with _listening(host, options.port, _OPEN.format("ask")) as listening:
         tools = assistants.server(*_linking(options))
-        common.say(f"serving at {_address(host, place.getsockname()[1])}/mcp")
-        assistants.serve(tools, place, names, options.cors)
+        common.say(f"serving at {_address(host, listening.getsockname()[1])}/mcp")
+        assistants.serve(tools, listening, names, options.cors)
 
 
 def _linking(options: SimpleNamespace) -> tuple[Linker, Decided | None]:

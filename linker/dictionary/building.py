@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -243,10 +244,10 @@ class Builder:
         Args:
             place: the row of each concept, in the order in which concepts were collected.
         """
-        names = NameColumns(
-            self._texts.build(),
-            **{name: np.array(self._names[name], dtype) for name, dtype in NAME_DTYPES.items()},
-        )
+        columns: dict[str, Any] = {
+            name: np.array(self._names[name], dtype) for name, dtype in NAME_DTYPES.items()
+        }
+        names = NameColumns(self._texts.build(), **columns)
         names = replace(names, concept=place[names.concept].astype(np.int32))
         is_other = np.ones(len(names.texts), bool)
         is_other[np.array(self._preferred, np.int64)] = False
@@ -255,7 +256,8 @@ class Builder:
         labels = list(self._labels)
 
         def spelling(row: int) -> tuple[str, str, str, bool]:
-            source, language = labels[names.source[row]], labels[names.language[row]]
+            source = labels[names.source[row]]
+            language = labels[names.language[row]]
             return names.texts[row], source, language, bool(names.case[row])
 
         is_same = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])

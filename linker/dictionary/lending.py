@@ -247,13 +247,12 @@ def consider(
         LinkerError: no concept of a dictionary that lends joins one of ours, or no id in any file
             of mappings, where nothing else lends.
     """
-    same = [
-        mapping
-        for lender in lenders
-        for mapping in lender.mappings
-        if mapping.predicate_id in PREDICATES and not mapping.is_literal
-    ]
-    joins = Joins(columns, same)
+    mappings: list[IdMapping] = []
+    for lender in lenders:
+        for mapping in lender.mappings:
+            if mapping.predicate_id in PREDICATES and not mapping.is_literal:
+                mappings.append(mapping)
+    joins = Joins(columns, mappings)
     joined = [[(c, joins.rows(c)) for c in lender.concepts] for lender in lenders]
     names = _considered(columns, lenders, joined, form)
     reports = [_report(*of_lender) for of_lender in zip(lenders, joined, names, strict=True)]

@@ -265,8 +265,10 @@ def _of_region(decision: Decision, predicted: str, dictionary: Dictionary) -> li
         is_said = any(part is not None for part in parts)
         return [identified(decision, dictionary)] if is_said else []
     accepted = [identified(decision, dictionary)] if decision.concept_id else []
-    kept = {identifier for each in accepted for identifier in concepts_of(each)}
-    gone = [i for i in part_ids(predicted) if i and i not in kept]
+    accepted_ids: set[str] = set()
+    for accepted_decision in accepted:
+        accepted_ids.update(concepts_of(accepted_decision))
+    gone = [i for i in part_ids(predicted) if i and i not in accepted_ids]
     rejected = [replace(decision, concept_id=escaped(i), accepted=False) for i in gone]
     return accepted + [identified(each, dictionary) for each in rejected]
 

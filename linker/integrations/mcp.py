@@ -121,7 +121,9 @@ class _Gate:
     """ASGI middleware that refuses requests of pages of other sites, as `linker serve` does."""
 
     def __init__(self, app: ASGIApp, names: frozenset[str], sites: tuple[str, ...]) -> None:
-        self._app, self._names, self._sites = app, names, sites
+        self._app = app
+        self._names = names
+        self._sites = sites
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = self._refusal(Headers(scope=scope)) if scope["type"] == "http" else ""
@@ -132,7 +134,8 @@ class _Gate:
 
     def _refusal(self, headers: Headers) -> str:
         """Why a request is refused; empty: it is not."""
-        host, origin = headers.get("host", ""), headers.get("origin")
+        host = headers.get("host", "")
+        origin = headers.get("origin")
         name = origins.host_name(host)
         if name is None or not origins.is_named(name, self._names, self._sites):
             return "this Host is not allowed; use an address, or start linker mcp with --cors"

@@ -33,9 +33,10 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
 
     The mention stands in its first line. A further part of it stands in the first line of its own.
     """
-    return "".join(
-        line for prediction in predictions for line in _lines(document, prediction, layout)
-    )
+    lines: list[str] = []
+    for prediction in predictions:
+        lines += _lines(document, prediction, layout)
+    return "".join(lines)
 
 
 def _lines(document: Document | None, prediction: Prediction, layout: Layout) -> Iterator[str]:

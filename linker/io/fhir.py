@@ -164,7 +164,8 @@ def _of_code_system(path: Pathlike, resource: dict[str, Any]) -> list[_Entry]:
     if repeated := len(codes) - len(set(codes)):
         logger.warning("%s: %s of the concepts repeat a code, and were merged", path, repeated)
     obsolete = {record["code"] for record in records if "code" in record and _is_obsolete(record)}
-    language, synonyms = str(resource.get("language") or ""), _synonym_properties(resource)
+    language = str(resource.get("language") or "")
+    synonyms = _synonym_properties(resource)
     entries: list[_Entry] = []
     for record in records:
         code = record.get("code")
@@ -187,7 +188,8 @@ def _living(
 
 
 def _of_value_set(path: Pathlike, resource: dict[str, Any]) -> list[_Entry]:
-    language, synonyms = str(resource.get("language") or ""), _synonym_properties(resource)
+    language = str(resource.get("language") or "")
+    synonyms = _synonym_properties(resource)
 
     def entry(system: str, record: dict[str, Any]) -> _Entry:
         return _Entry(system, record.get("code"), record, language, (), synonyms)
@@ -231,7 +233,8 @@ def _synonym_properties(resource: dict[str, Any]) -> dict[str, str]:
     """The properties whose texts are names, by their codes, or by what they are declared as."""
     kinds: dict[str, str] = {}
     for declared in resource.get("property", ()):
-        code, address = declared.get("code", ""), str(declared.get("uri", ""))
+        code = declared.get("code", "")
+        address = str(declared.get("uri", ""))
         if kind := _kind_of_names(code) or _kind_of_names(re.split("[/#]", address)[-1]):
             kinds[code] = kind
     return kinds
@@ -251,12 +254,16 @@ def _concept(of_code: Sequence[_Entry], chosen: Languages) -> Concept:
     Raises:
         RecordError: there is no code, or no system, or a designation has no value.
     """
-    system, code = of_code[0].system, of_code[0].code
+    system = of_code[0].system
+    code = of_code[0].code
     if code is None:
         raise RecordError("the concept has no code", json.dumps(of_code[0].record)[:200])
     identifier = _identifier(system, code)
-    statements = [statement for entry in of_code for statement in _statements(entry)]
-    parents = dict.fromkeys(parent for entry in of_code for parent in entry.parents)
+    statements: list[Statement] = []
+    parents: dict[str, None] = {}  # as a set in order
+    for entry in of_code:
+        statements += _statements(entry)
+        parents.update(dict.fromkeys(entry.parents))
     return chosen.concept(
         identifier,
         statements,
@@ -267,7 +274,8 @@ def _concept(of_code: Sequence[_Entry], chosen: Languages) -> Concept:
 
 def _statements(entry: _Entry) -> Iterator[Statement]:
     """The names, the definition and the other ids that an entry states."""
-    record, language = entry.record, entry.language
+    record = entry.record
+    language = entry.language
     if text := record.get("display"):
         yield Statement("preferred", text.strip(), language)
     for other in record.get("designation", ()):
@@ -277,7 +285,8 @@ def _statements(entry: _Entry) -> Iterator[Statement]:
         field = "preferred" if is_preferred else "exact"
         yield Statement(field, text.strip(), other.get("language") or language)
     for of_property in record.get("property", ()):
-        code, text = of_property.get("code", ""), of_property.get("valueString")
+        code = of_property.get("code", "")
+        text = of_property.get("valueString")
         kind = entry.synonyms.get(code) or _kind_of_names(code)
         if kind and text:
             yield Statement(kind, text.strip(), language)

@@ -91,7 +91,9 @@ class SpooledFile(OpenFile):
     """
 
     def __init__(self, file: IO[bytes], name: str) -> None:
-        self._name, self.spool, self.lock = name, file, threading.Lock()
+        self._name = name
+        self.spool = file
+        self.lock = threading.Lock()
         weakref.finalize(self, file.close)
 
     def open(self) -> io.BufferedReader:
@@ -102,7 +104,8 @@ class _SpoolReader(io.RawIOBase):
     """A reader of a spooled file, with a place of its own in it."""
 
     def __init__(self, file: SpooledFile) -> None:
-        self._file, self._place = file, 0
+        self._file = file
+        self._place = 0
 
     def readable(self) -> bool:
         return True
@@ -142,7 +145,8 @@ class WatchedFile(os.PathLike[str]):
     def __init__(
         self, path: Pathlike, report: Callable[[float], None] = lambda share: None
     ) -> None:
-        self._path, self.report = os.fspath(path), report
+        self._path = os.fspath(path)
+        self.report = report
         self._size = max(1, os.path.getsize(self._path))
         self._file: io.BufferedReader | None = None  # of the last reader
 

@@ -85,16 +85,19 @@ def from_record(record: Any, identify: Identify = not_known, column: str = "ment
         )
     if "mention" not in record:
         raise ValueError("the object has no 'mention'")
-    text, kind, document = record["mention"], record.get("type"), record.get("document_id")
+    text = record["mention"]
+    kind = record.get("type")
+    document_id = record.get("document_id")
     if not isinstance(text, str | None):
         raise ValueError(f"{column!r} is not a text")
-    if not isinstance(kind, str | None) or not isinstance(document, str | int | None):
+    if not isinstance(kind, str | None) or not isinstance(document_id, str | int | None):
         raise ValueError("'type' and 'document_id' must be texts")
     spans = parse_spans(record.get("spans"))
     if any(not 0 <= start < end for start, end in spans):
         raise ValueError("a span does not end behind its start")
-    owner = None if document is None else str(document)
-    gold, within = _gold(record, identify), parse_selection(record)
+    owner = None if document_id is None else str(document_id)
+    gold = _gold(record, identify)
+    within = parse_selection(record)
     if not (text := check_mention(text or "")):
         return Mention("", type=kind or "", document_id=owner)
     return Mention(text, spans, gold, kind or "", owner, within=within)

@@ -363,7 +363,8 @@ def split_language(text: str) -> tuple[str, str]:
     tagged = _TAGGED.fullmatch(text) if "@" in text else None
     if not tagged or (len(tagged[2]) > 2 and tagged[2] not in _CODES):
         return text, ""
-    name, quoted = tagged[1], _IN_QUOTES.fullmatch(tagged[1])
+    name = tagged[1]
+    quoted = _IN_QUOTES.fullmatch(name)
     return (quoted[1] if quoted else name), tagged[2] + (tagged[3] or "")
 
 

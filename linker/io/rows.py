@@ -50,7 +50,8 @@ _MOST_ABOVE = 20  # rows above a header
 _MOST_COMMENTS = 1_000  # lines above a header that are comments
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 _END = object()  # behind the last row of a sheet
-_MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384  # of a sheet, as Excel has them
+_MOST_ROWS = 1_048_576  # of a sheet, as Excel has them
+_MOST_COLUMNS = 16_384  # of a sheet, as Excel has them
 _LONGEST_ROW = 4_000_000  # characters of a row of a text
 _MOST_TIMES = 100  # that a part of a workbook may unpack to; those of programs do to 30 at most
 _SMALL_PART = 1_000_000  # bytes of a part that may unpack to more times
@@ -150,7 +151,8 @@ def _check_length(path: Pathlike, number: int, length: int) -> None:
         InputError: they are too many.
     """
     if length > _LONGEST_ROW:
-        problem, expected = f"the row has {length:,} characters", f"at most {_LONGEST_ROW:,}"
+        problem = f"the row has {length:,} characters"
+        expected = f"at most {_LONGEST_ROW:,}"
         raise InputError(path, problem, line=number, expected=expected, remedy="check its ends")
 
 
@@ -331,7 +333,8 @@ class TextTable:
         at_hand = on_error
         self.header, self.header_line = list(self._header.cells), self._header.number
         if len(self.header) > _MOST_COLUMNS:
-            problem, expected = f"has {len(self.header):,} columns", f"at most {_MOST_COLUMNS:,}"
+            problem = f"has {len(self.header):,} columns"
+            expected = f"at most {_MOST_COLUMNS:,}"
             raise InputError(path, problem, line=self.header_line, expected=expected)
 
     def rows(self) -> Iterator[TableRow]:
@@ -397,6 +400,8 @@ class Workbook:
 
     def __init__(self, path: Pathlike, wanted: Sequence[str] = (), most: int | None = None) -> None:
         self.path = path
+        with needing(f"{path}: a workbook", "sheets"):  # said before the file is looked at
+            import openpyxl  # noqa: F401
         with self._reporting(), files.open_stored(path) as file, zipfile.ZipFile(file) as archive:
             _check_size(archive, files.WHOLE if most is None else most)
             _check_tags(archive, files.MOST_CELLS if most is None else _MOST_TEXTS)
@@ -444,8 +449,8 @@ class Workbook:
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Any]:
         """The workbook; what a damaged one leads to becomes a message."""
-        with needing(f"{self.path}: a workbook", "sheets"):
-            import openpyxl
+        import openpyxl
+
         with self._reporting(), files.open_stored(self.path) as file:
             with _quiet():
                 book = openpyxl.load_workbook(

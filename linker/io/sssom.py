@@ -262,7 +262,9 @@ def write_curated(
         vocabulary: the dictionary.
     """
     rows = list(rows)
-    ids = filter(None, (identifier for row in rows for identifier in part_ids(row.concept_id)))
+    ids: list[str] = []
+    for row in rows:
+        ids += filter(None, part_ids(row.concept_id))
     prefixes = tuple(dict.fromkeys(map(namespace, ids)))
     file.write(_metadata(ObjectSource(vocabulary.name if vocabulary else "", "", prefixes)))
     mappings = (cells for row in rows for cells in _curated_rows(row, prefixes, name))
@@ -405,7 +407,8 @@ def _three(value: float) -> str:
 
 def _where(document: Document | None, prediction: Prediction, decision: Decision) -> str:
     """What a decision was applied to: the state of the mention, and where it stands."""
-    mention, texts = prediction.mention, [f"state {prediction.written_state}"]
+    mention = prediction.mention
+    texts = [f"state {prediction.written_state}"]
     if mention.text != decision.mention:
         texts.append(f"written {mention.text}")
     if owner := owner_of(document, mention):

@@ -120,7 +120,8 @@ def read(path: Pathlike, *, on_error: OnError = stop, prefix: str = "") -> Itera
     of_id, width = columns.index("id"), len(columns)
     cells = (row.cells for _, row in rows(ignore) if len(row.cells) == width)
     as_written = Counter(_unescape(of_row[of_id].strip()) for of_row in cells)
-    spell, ids = _spelling(prefix, as_written), Counter[str]()
+    spell = _spelling(prefix, as_written)
+    ids = Counter[str]()
     for identifier, count in as_written.items():
         ids[spell(identifier)] += count
     if likely := [i for i in ids if ":" not in i and curie(i) != i]:

@@ -121,7 +121,8 @@ class Job:
             LinkerError: a part is bad or has changed, and is not passed over; those that were done
                 before are kept.
         """
-        paths, output = self._paths(), Path(self.output)
+        paths = self._paths()
+        output = Path(self.output)
         parts, unreadable = self._parts(paths)
         absent = [part for part in parts if not Path(part.output).exists()]
         todo, done = dict[str, JobFile](), dict[str, Done]()

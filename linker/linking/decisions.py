@@ -215,7 +215,8 @@ def _latest(decisions: Iterable[Decision]) -> dict[int, Decision]:
 
 def _left_of(earlier: Decision, later: Decision) -> Decision | None:
     """What holds of a decision beside a later one; None: nothing does."""
-    (name, settles), (later_name, later_settles) = voice(earlier), voice(later)
+    name, settles = voice(earlier)
+    later_name, later_settles = voice(later)
     if name != later_name or (later_settles and not settles):
         return earlier
     if not (earlier.accepted or later.accepted):

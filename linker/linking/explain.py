@@ -322,7 +322,8 @@ class _Text:
         if ranked.scores[place] < lowest_equal(ranked.scores[:1])[0]:
             return "score"
         texts = self.engine.generator.table.texts
-        first, other = texts[int(ranked.names[0])], texts[int(ranked.names[place])]
+        first = texts[int(ranked.names[0])]
+        other = texts[int(ranked.names[place])]
         asked = word_pairs(self.part.form)
         if len(asked & word_pairs(first)) != len(asked & word_pairs(other)):
             return "words"

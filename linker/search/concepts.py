@@ -182,7 +182,8 @@ class NameOrder:
         by_text = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
         text_rank = inverse(np.array(by_text, np.int64))[number]
         disorder = -np.array(alike, np.int64)
-        by_id, by_kind = self.id_rank[concepts], self.entry_rank[entries]
+        by_id = self.id_rank[concepts]
+        by_kind = self.entry_rank[entries]
         return inverse(np.lexsort((by_id, text_rank, by_kind, disorder)))
 
 
@@ -198,28 +199,33 @@ def by_concept(hits: Hits, k: int, queries: Sequence[str], names: NameOrder) -> 
     table = names.table
     hit, pick = concepts_of(table, hits.rows)
     concepts, entries = table.concepts[pick], table.entries[pick]
-    scores, query = hits.scores[hit], hits.queries[hit]
+    scores = hits.scores[hit]
+    query = hits.queries[hit]
     order = np.lexsort((-scores, concepts, query))
     is_best = np.ones(len(order), bool)
     is_best[1:] = (np.diff(query[order]) != 0) | (np.diff(concepts[order]) != 0)
     first = np.flatnonzero(is_best)
     counts = np.diff(np.append(first, len(order)))
-    best, second = scores[order[first]], scores[order[first + (counts > 1)]]
+    best = scores[order[first]]
+    second = scores[order[first + (counts > 1)]]
     run = _runs(query[order[first]], best)
     is_wanted = _is_first_run(query[order[first]], run, k)
     # all names of these concepts that are as good as the best one
     owner = np.repeat(np.arange(len(first)), counts)
     is_near = is_wanted[owner] & (scores[order] >= lowest_equal(best)[owner])
-    near, owner = order[is_near], owner[is_near]
+    near = order[is_near]
+    owner = owner[is_near]
     is_tied = np.bincount(run[owner])[run[owner]] > 1
-    tied, place = near[is_tied], np.zeros(len(near), np.int64)
+    tied = near[is_tied]
     rows = hits.rows[hit[tied]]
-    place[is_tied] = names.places(queries, query[tied], rows, entries[tied], concepts[tied])
-    in_order = np.lexsort((place, run[owner]))  # runs rise with their queries
+    places = np.zeros(len(near), np.int64)
+    places[is_tied] = names.places(queries, query[tied], rows, entries[tied], concepts[tied])
+    in_order = np.lexsort((places, run[owner]))  # runs rise with their queries
     _, chosen = np.unique(owner[in_order], return_index=True)  # of each concept its first name
     chosen = in_order[np.sort(chosen)]
     chosen = chosen[is_first(query[near[chosen]], k)]
-    name, concept = near[chosen], owner[chosen]
+    name = near[chosen]
+    concept = owner[chosen]
     return Candidates(
         indptr=np.searchsorted(query[name], np.arange(len(hits.indptr))),
         concepts=concepts[name],
@@ -240,19 +246,22 @@ def by_name(hits: Hits, queries: Sequence[str], names: NameOrder) -> Candidates:
     """
     table = names.table
     hit, pick = concepts_of(table, hits.rows)
-    ranks, ids = names.entry_rank[table.entries[pick]], names.id_rank[table.concepts[pick]]
+    ranks = names.entry_rank[table.entries[pick]]
+    ids = names.id_rank[table.concepts[pick]]
     best = pick[np.lexsort((ids, ranks, hit))]
     named, first = np.unique(hit, return_index=True)  # a name without a concept is no answer
     best = best[first]
     rows, scores, query = hits.rows[named], hits.scores[named], hits.queries[named]
-    run, place = _runs(query, scores), np.zeros(len(named), np.int64)
+    run = _runs(query, scores)
     is_tied = np.bincount(run)[run] > 1
     tied = best[is_tied]
-    place[is_tied] = names.places(
+    places = np.zeros(len(named), np.int64)
+    places[is_tied] = names.places(
         queries, query[is_tied], rows[is_tied], table.entries[tied], table.concepts[tied]
     )
-    order = np.lexsort((place, run))  # runs rise with their queries
-    rows, scores = rows[order], scores[order]
+    order = np.lexsort((places, run))  # runs rise with their queries
+    rows = rows[order]
+    scores = scores[order]
     of_first = np.minimum.reduceat(ids, first) if len(first) else ids
     return Candidates(
         indptr=np.searchsorted(query[order], np.arange(len(hits.indptr))),
@@ -275,7 +284,8 @@ def _runs(query: Rows, scores: Floats) -> Rows:
         scores: in any order for each query; those that rounding may have made different are equal.
     """
     order = np.lexsort((-scores, query))
-    query, scores = query[order], scores[order]
+    query = query[order]
+    scores = scores[order]
     is_other = np.zeros(len(order), bool)
     is_other[1:] = (query[1:] != query[:-1]) | (scores[1:] < lowest_equal(scores[:-1]))
     numbers = np.empty(len(order), np.int64)

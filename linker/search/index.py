@@ -248,13 +248,14 @@ class VectorIndex:
             batch: which of nearly equal ones are in is decided by `products`, then by row.
         """
         count = len(self) if among is None else len(among)
-        k, shape = min(k, count), (len(queries), min(k + SPARE, count))
+        shape = (len(queries), min(k + SPARE, count))
+        k = min(k, count)
         found = self._nearest(queries, shape[1], among)
         rows, scores = found.rows.reshape(shape), found.scores.reshape(shape)
         if not 0 < k < shape[1]:
             return Hits.equally_many(rows[:, :k], scores[:, :k])
-        own = np.einsum("ij,ij->i", queries, queries)
-        equal = scores[:, k - 1] - _EQUAL * np.maximum(own, np.abs(scores[:, k - 1]))
+        squares = np.einsum("ij,ij->i", queries, queries)
+        equal = scores[:, k - 1] - _EQUAL * np.maximum(squares, np.abs(scores[:, k - 1]))
         is_close = scores[:, k] >= equal
         is_deep = is_close & (scores[:, -1] >= equal)  # others may tie that were not found
         clear = np.flatnonzero(~is_close)
@@ -265,7 +266,7 @@ class VectorIndex:
         numbers.append(close[parts[-1].queries])
         every = np.arange(count) if among is None else among
         for i in np.flatnonzero(is_deep).tolist():
-            some = every if own[i] else every[:k]  # all products with nothing are 0
+            some = every if squares[i] else every[:k]  # all products with nothing are 0
             parts.append(self._settled(queries[i : i + 1], k, some[None, :]))
             numbers.append(np.full(len(parts[-1].rows), i))
         whole = Hits.joined(parts)

@@ -334,7 +334,8 @@ def add_new(
     decisions = list(decisions)
     forms = {place_of(d.mention, d.scope)[0] for d in decisions}
     known = _Known(store.history_in(connection, forms))
-    new, repeated = list[Decision](), 0
+    new: list[Decision] = []
+    repeated = 0
     for decision in decisions:
         if not known.has(decision, again):
             known.add(decision)
@@ -367,18 +368,20 @@ class _Known:
         self._added: dict[tuple[Place, tuple[str, bool]], _Claim] = {}  # the last of each voice
         for entry in past:
             decision = entry.decision
-            claim, number = _claim(decision), number_of(decision)
+            claim = _claim(decision)
+            number = number_of(decision)
             self._last[claim] = number
-            for said in (claim, *_claims_on_parts(decision)):
+            for each_claim in (claim, *_claims_on_parts(decision)):
                 for length in (None, _DAY):
-                    self._timed.setdefault((said, decision.time[:length]), number)
+                    self._timed.setdefault((each_claim, decision.time[:length]), number)
 
         places = in_force(entry.decision for entry in past if entry.state != "withdrawn")
         self._in_force = set(map(_claim, chain.from_iterable(places.values())))
 
     def has(self, decision: Decision, again: bool) -> bool:
         """Whether a decision is not new; see `add_new`."""
-        claim, place = _claim(decision), place_of(decision.mention, decision.scope)
+        claim = _claim(decision)
+        place = place_of(decision.mention, decision.scope)
         until = self._until.get(place, 0)
         if decision.time:
             number = self._first_of(decision)
@@ -394,29 +397,38 @@ class _Known:
     def _first_of(self, decision: Decision) -> float:
         """The number of the first decision that said so at this time, perhaps by parts; 0: none."""
         time = decision.time
-        of_parts = [self._timed.get((said, time), 0) for said in _claims_on_parts(decision)]
-        in_parts = max(of_parts) if of_parts and all(of_parts) else 0
+        numbers = [self._timed.get((claim, time), 0) for claim in _claims_on_parts(decision)]
+        in_parts = max(numbers) if numbers and all(numbers) else 0
         return self._timed.get((_claim(decision), time), in_parts)
 
     def add(self, decision: Decision) -> None:
         """Note that a decision is about to be stored."""
-        claim, place = _claim(decision), place_of(decision.mention, decision.scope)
+        claim = _claim(decision)
+        place = place_of(decision.mention, decision.scope)
         self._added[place, voice(decision)] = claim
         if decision.time:
-            for said in (claim, *_claims_on_parts(decision)):
-                self._timed[said, decision.time] = _JUST_NOW
+            for each_claim in (claim, *_claims_on_parts(decision)):
+                self._timed[each_claim, decision.time] = _JUST_NOW
             self._until[place] = _JUST_NOW
 
     def holds(self, decision: Decision) -> bool:
         """Whether what a decision says is in force, or is about to be stored."""
-        claim, place = _claim(decision), place_of(decision.mention, decision.scope)
+        claim = _claim(decision)
+        place = place_of(decision.mention, decision.scope)
         return claim in self._in_force or self._added.get((place, voice(decision))) == claim
 
 
 def _claim(d: Decision) -> _Claim:
     """What a decision says of which mention, and who says it."""
-    said = d.concept_id, d.accepted, person(d.reviewer), d.predicate, d.bulk
-    return *place_of(d.mention, d.scope), *said, *d.settles
+    return (
+        *place_of(d.mention, d.scope),
+        d.concept_id,
+        d.accepted,
+        person(d.reviewer),
+        d.predicate,
+        d.bulk,
+        *d.settles,
+    )
 
 
 def _claims_on_parts(d: Decision) -> list[_Claim]:

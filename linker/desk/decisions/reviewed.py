@@ -42,7 +42,8 @@ MENTION = "subject_label"
 """The column of mappings that holds the mentions."""
 _BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
 _PREDICATES = {name: predicate for predicate, name in SSSOM_PREDICATES.items()}
-_NOTHING, _NOT = "sssom:NoTermFound", "Not"
+_NOTHING = "sssom:NoTermFound"
+_NOT = "Not"
 _DOCUMENT = re.compile(r"(?:document |.*?; document )(.*?)(?:, characters [\d;-]+)?")
 _PART = re.compile(r"part (\d{1,4}) of (\d{1,4})(, related)?(?:; |\Z)", re.ASCII)
 _EXPECTED = (
@@ -218,20 +219,24 @@ def _of_parts(parts: Sequence[Cells], row: TableRow, reviewer: str) -> Iterator[
     """
     cells = parts[0]
     _, count, is_related, comment = _part_of(cells)
-    places = [_part_of(each)[0] for each in parts]
-    is_known = places[0] >= 1 and places[-1] <= count and not cells["subject_id"]
+    numbers = [_part_of(part)[0] for part in parts]
+    is_known = numbers[0] >= 1 and numbers[-1] <= count and not cells["subject_id"]
     predicate, modifier = _PREDICATES.get(cells["predicate_id"]), cells["predicate_modifier"]
-    objects = [each["object_id"] for each in parts]
+    objects = [part["object_id"] for part in parts]
     if not is_known or predicate is None or modifier not in ("", _NOT) or "" in objects:
         raise RecordError("the row is no decision", row.line, expected=_EXPECTED)
     concepts = [OPEN] * count
-    for place, each in zip(places, objects, strict=True):
-        concepts[place - 1] = escaped(sssom.concept_id(each)) or "-1"
+    for number, object_id in zip(numbers, objects, strict=True):
+        concepts[number - 1] = escaped(sssom.concept_id(object_id)) or "-1"
     document = _DOCUMENT.fullmatch(comment)
     label = cells["author_label"] or cells["reviewer_label"]
     yield Decision(
-        *(cells[MENTION], "|".join(concepts), modifier != _NOT, document[1] if document else ""),
-        *(_ESCAPED.sub(r"\1", label) or reviewer, cells["mapping_date"]),
+        cells[MENTION],
+        "|".join(concepts),
+        modifier != _NOT,
+        scope=document[1] if document else "",
+        reviewer=_ESCAPED.sub(r"\1", label) or reviewer,
+        time=cells["mapping_date"],
         release=cells["object_source_version"],
         predicate="" if predicate == "related" and not is_related else predicate,
         bulk=_is_in_bulk(cells),

@@ -252,16 +252,19 @@ def replaced(before: Sequence[Decision], added: Sequence[Decision]) -> list[Deci
         before: the decisions that were in force, with their numbers.
         added: those that were added to them, in order of entry.
     """
-    places = in_force([*before, *added]).values()
-    counting = [decision for of_place in places for decision in standing(of_place)]
-    still_said = {(*claim, place, part) for d in counting for claim, place, part in _claims(d)}
-    names = {person(d.reviewer) for d in added}
+    claims_in_force: set[_Claim] = set()
+    for of_mention in in_force([*before, *added]).values():
+        for decision in standing(of_mention):
+            claims_in_force.update(_claims(decision))
+    reviewers = {person(d.reviewer) for d in added}
     lost = []
     for decision in (*before, *added):
-        if person(decision.reviewer) not in names:
+        if person(decision.reviewer) not in reviewers:
             continue
-        claims = _claims(decision)
-        kept = {place for claim, place, part in claims if (*claim, place, part) in still_said}
+        kept: set[int] = set()
+        for claim, place, part in _claims(decision):
+            if (claim, place, part) in claims_in_force:
+                kept.add(place)
         if gone := opened(decision, kept):
             lost.append(gone)
     return lost

@@ -72,7 +72,8 @@ def changes(
         before: the dictionary that people decided with.
     """
     decisions = list(decisions)
-    names, old_names = Names(dictionary), Names(before)
+    names = Names(dictionary)
+    old_names = Names(before)
     open_now = OpenMentions(decisions, dictionary, before)
     found = []
     for place in in_force(decisions).values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -93,13 +94,17 @@ def _with_own_parts(decision: Decision, queue: Queue, row: Row) -> Decision:
 
     People may write the ids of a mention in any order, and the page shows them in the order of its
     parts: by their places alone, the decision would replace another part than the one that is seen.
+    Only the reviewer's own ids are stored: what a disputed row shows is the model's answer.
     """
-    parts, shown = parts_of(decision), tuple(part_ids(row.ids))
-    if None not in parts or len(parts) != len(shown):
+    parts = parts_of(decision)
+    shown = tuple(part_ids(row.ids))
+    if None not in parts or len(parts) != len(shown) or row.state == "disputed":
         return decision
     for earlier in queue.prediction(row).decisions:
-        ids, is_own = parts_of(earlier), person(earlier.reviewer) == person(decision.reviewer)
-        if earlier.accepted and is_own and None not in ids and ids != shown:
+        ids = parts_of(earlier)
+        is_own = not earlier.bulk and person(earlier.reviewer) == person(decision.reviewer)
+        is_in_other_order = ids != shown and Counter(ids) == Counter(shown)
+        if earlier.accepted and is_own and None not in ids and is_in_other_order:
             return replace(decision, concept_id=ids_text(filled(parts, shown)))
     return decision
 

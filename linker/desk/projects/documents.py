@@ -26,7 +26,11 @@ FROM {rows.DOCUMENTS} LEFT JOIN (
 """
 _FIELDS = ("number", "id", "title", "mentions", "decided", "doubt")
 _WAITING: dict[str, Any] = {
-    **{"key": None, "state": "not linked", "ids": "", "answers": [], "confidence": None},
+    "key": None,
+    "state": "not linked",
+    "ids": "",
+    "answers": [],
+    "confidence": None,
     "assertion": "present",
     "bulk": False,
 }

@@ -107,7 +107,8 @@ class Exporter:
         if len(self._sources) > 1:
             return Export(f"{name}.zip", _ZIP, None, form)
         (source,) = self._sources
-        name, kind = self._own_name(source, form), self._own_form(source, form)
+        name = self._own_name(source, form)
+        kind = self._own_form(source, form)
         media = _TABLES.get(kind) or FORMATS[kind].media_type
         return Export(name, media, None if kind == "xlsx" else files.UTF8, form)
 
@@ -128,8 +129,9 @@ class Exporter:
             if ending and stem.endswith(ending):
                 stem = stem.removesuffix(ending)
                 break
-        kind, what = self._own_form(source, form), "linked" if form == "plain" else "reviewed"
-        return f"{stem or self._project.name}.{what}.{_ENDINGS.get(kind, kind)}"
+        kind = self._own_form(source, form)
+        stage = "linked" if form == "plain" else "reviewed"
+        return f"{stem or self._project.name}.{stage}.{_ENDINGS.get(kind, kind)}"
 
     def write(self, export: Export, file: IO[bytes]) -> None:
         """Write a file.

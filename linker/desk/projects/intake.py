@@ -308,20 +308,25 @@ def _keep(
         return Stored(number, notes, None)
     with store.transaction() as connection:
         imported = exchange.add_new(store, connection, said.decisions, step, again=again)
-        added, repeated = imported.added, imported.repeated
+        added = imported.added
         step = replace(step, id=added[0].step if added else None)
         remarked = changes.remark_new(connection, step, said.remarks)
-    told = len(said.decisions), len({(form, kind) for form, kind, _ in said.remarks})
-    foreign = ", ".join(map(shorten, said.foreign[:_LISTED]))
-    sentences = {
-        f"decisions read: {told[0]:,}; of them new: {len(added):,}": True,
-        exchange.repeated_text(repeated): repeated,
-        f"flags and notes read: {told[1]:,}; of them new: {remarked:,}": told[1],
-        "mentions that the project does not have, on which nothing was read: "
-        f"{len(said.foreign):,}, such as {foreign}; {_WHY_STRANGE}": said.foreign,
-        f"decisions of others, who have keys, passed over: {said.refused:,}": said.refused,
-        f"rows that are no decisions: {len(said.problems):,}; the first: "
-        f"{''.join(said.problems[:1])}": said.problems,
-    }
-    further = [sentence for sentence, is_so in sentences.items() if is_so]
-    return Stored(number, [*notes, *further], len(added), repeated)
+    sentences = [f"decisions read: {len(said.decisions):,}; of them new: {len(added):,}"]
+    if imported.repeated:
+        sentences.append(exchange.repeated_text(imported.repeated))
+    remark_count = len({(form, kind) for form, kind, _ in said.remarks})
+    if remark_count:
+        sentences.append(f"flags and notes read: {remark_count:,}; of them new: {remarked:,}")
+    if said.foreign:
+        examples = ", ".join(map(shorten, said.foreign[:_LISTED]))
+        sentences.append(
+            "mentions that the project does not have, on which nothing was read: "
+            f"{len(said.foreign):,}, such as {examples}; {_WHY_STRANGE}"
+        )
+    if said.refused:
+        sentences.append(f"decisions of others, who have keys, passed over: {said.refused:,}")
+    if said.problems:
+        sentences.append(
+            f"rows that are no decisions: {len(said.problems):,}; the first: {said.problems[0]}"
+        )
+    return Stored(number, [*notes, *sentences], len(added), imported.repeated)

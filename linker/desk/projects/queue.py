@@ -100,7 +100,15 @@ SELECT state, type, reviewers, count(*), sum(count)
 FROM rows GROUP BY state, type, reviewers
 """
 _SHOWN = (
-    *("key", "mention", "type", "count", "documents", "state", "ids", "confidence", "assertion"),
+    "key",
+    "mention",
+    "type",
+    "count",
+    "documents",
+    "state",
+    "ids",
+    "confidence",
+    "assertion",
     "predicate",
 )
 """What is shown of a row as it is."""
@@ -333,18 +341,20 @@ class Queue:
             f"{select} ORDER BY {order}spot, number LIMIT :limit OFFSET :offset",
             values | {"limit": limit, "offset": offset},
         )
-        place, has_row = None, False
+        position = None
+        has_row = False
         if find:
             numbered = f"SELECT key, row_number() OVER (ORDER BY {order}spot, number) - 1 AS place"
             statement = f"SELECT place FROM ({numbered} FROM ({select})) WHERE key = :key"
-            place = self.connection.execute(statement, values | {"key": find}).fetchone()
+            found_row = self.connection.execute(statement, values | {"key": find}).fetchone()
+            position = found_row[0] if found_row else None
             has_row = bool(self._rows("SELECT * FROM rows WHERE key = ?", [find]))
         figures = self._figures(select, values)
         return {
             "total": figures.pop("groups"),
             **figures,
             "version": self.version,
-            "position": place and place[0],
+            "position": position,
             "has_row": has_row,
             "rows": list(map(self.to_dict, there)),
         }

@@ -47,7 +47,8 @@ _LONGEST_LINE = 8_000_000  # of a text with documents in its lines
 _LOOKED_AT = 10_000  # rows of a table by which the column of the mentions is known
 _CHECKED = 1_000  # rows after which it is seen whether somebody still wants them
 _BLOCK = 1 << 20  # bytes of a content that are looked at together
-_SHOWN, _LONGEST_SHOWN = 3, 100  # rows of a file that are shown before it is taken, and characters
+_SHOWN = 3  # rows of a file that are shown before it is taken
+_LONGEST_SHOWN = 100  # characters of these
 
 _Item = TypeVar("_Item", "Row", Document)
 
@@ -163,21 +164,35 @@ class Content:
     @property
     def notes(self) -> list[str]:
         """What is odd about it, each in a sentence."""
-        count, places = len(self.long), f"the first in row {self.long[0]:,}" if self.long else ""
-        told = {
-            f"the workbook has {len(self.sheets)} sheets, and {''.join(self.sheets[:1])!r} was "
-            "read; save another one as its own file": len(self.sheets) > 1,
-            f"rows with an empty cell, or a formula that was never computed, in the column of the "
-            f"mentions: {self.blank:,}": self.blank and self.kind == "table",
-            f"blank lines, which are no rows: {self.blank:,}": self.blank and self.kind == "list",
-            f"cells of more than {MENTION_LIMIT:,} characters, which get no answer: {count:,}, "
-            f"{places}": count and self.kind == "table",
-            f"lines of more than {MENTION_LIMIT:,} characters, which are no rows: {count:,}, "
-            f"{places.replace('row', 'line')}": count and self.kind == "list",
-            "linker wrote it with what people decided, which is not read from it: export the "
-            "project as tsv, or the decisions, and give that, too": self.has_decisions,
-        }
-        return [sentence for sentence, is_so in told.items() if is_so]
+        notes: list[str] = []
+        if len(self.sheets) > 1:
+            notes.append(
+                f"the workbook has {len(self.sheets)} sheets, and {self.sheets[0]!r} was read; "
+                "save another one as its own file"
+            )
+        if self.blank and self.kind == "table":
+            notes.append(
+                "rows with an empty cell, or a formula that was never computed, in the column of "
+                f"the mentions: {self.blank:,}"
+            )
+        if self.blank and self.kind == "list":
+            notes.append(f"blank lines, which are no rows: {self.blank:,}")
+        if self.long and self.kind == "table":
+            notes.append(
+                f"cells of more than {MENTION_LIMIT:,} characters, which get no answer: "
+                f"{len(self.long):,}, the first in row {self.long[0]:,}"
+            )
+        if self.long and self.kind == "list":
+            notes.append(
+                f"lines of more than {MENTION_LIMIT:,} characters, which are no rows: "
+                f"{len(self.long):,}, the first in line {self.long[0]:,}"
+            )
+        if self.has_decisions:
+            notes.append(
+                "linker wrote it with what people decided, which is not read from it: export the "
+                "project as tsv, or the decisions, and give that, too"
+            )
+        return notes
 
 
 def opened(
@@ -343,7 +358,9 @@ class _Limit:
     """
 
     def __init__(self, name: str, most: int | None) -> None:
-        self._name, self._most, self._count = name, most, 0
+        self._name = name
+        self._most = most
+        self._count = 0
 
     def count(self, number: int = 1) -> None:
         """Count so many rows.
@@ -380,7 +397,8 @@ def _of_text(known: Opened, limit: _Limit) -> Content:
         limit.count()
         text = line.strip()
         if "\r" in text:
-            problem, expected = "a line end of old Macs", "line ends as of Windows or Unix"
+            problem = "a line end of old Macs"
+            expected = "line ends as of Windows or Unix"
             raise InputError(known.file, problem, line=number, value=text, expected=expected)
         if not text:
             blank += 1
@@ -434,7 +452,8 @@ def _check_lines(file: files.Pathlike) -> None:
     """
     for number, line in files.read_lines(file, on_error=ignore):
         if len(line) > _LONGEST_LINE:
-            problem, expected = f"has {len(line):,} characters", f"at most {_LONGEST_LINE:,}"
+            problem = f"has {len(line):,} characters"
+            expected = f"at most {_LONGEST_LINE:,}"
             raise InputError(file, problem, line=number, expected=expected, remedy="split it")
 
 

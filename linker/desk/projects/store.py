@@ -175,6 +175,13 @@ def content(connection: sqlite3.Connection, source: int) -> bytes:
     return zlib.decompress(row[0])
 
 
+def count_mentions(connection: sqlite3.Connection, number: int) -> int:
+    """The number of mentions of a project."""
+    statement = f"SELECT count(*) FROM {MENTIONS} WHERE project = ?"
+    ((count,),) = connection.execute(statement, [number])
+    return int(count)
+
+
 def documents(connection: sqlite3.Connection, number: int) -> Iterator[StoredDocument]:
     """The documents of a project, in their order."""
     return _documents(connection, "project = ? ORDER BY number", [number])
@@ -440,7 +447,8 @@ def _add_documents(
 ) -> None:
     """Write documents; where a file marks no mention, they are to be found."""
     last = "SELECT coalesce(max(number), 0) FROM documents WHERE project = ?"
-    project, source = begun.project, begun.source
+    project = begun.project
+    source = begun.source
     with store.transaction() as connection:
         _going_on(connection, begun)
         ((before,),) = connection.execute(last, [project])
@@ -452,8 +460,8 @@ def _add_documents(
         ]
         connection.execute(_ADD_DOCUMENTS, [json.dumps(records)])
         for number, document in documents:
-            found = [(number, start_of(m), m) for m in document.mentions]
-            add_mentions(connection, project, source, found)
+            mentions = [(number, start_of(m), m) for m in document.mentions]
+            add_mentions(connection, project, source, mentions)
 
 
 def _finish(store: DecisionStore, begun: Begun, file: Content) -> None:

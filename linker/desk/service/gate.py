@@ -147,7 +147,8 @@ class Gate:
 
     def _is_ours(self, headers: Headers) -> bool:
         """Whether no page of another site sends a request."""
-        origin, host = headers.get("origin"), headers.get("host", "")
+        origin = headers.get("origin")
+        host = headers.get("host", "")
         return origins.is_ours(origin, host, self._settings.origins)
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:

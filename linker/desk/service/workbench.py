@@ -160,9 +160,8 @@ class Workbench:
         kept = self._queues.get(number)
         if kept is None or kept.model is not model:
             queue = Queue(self.store, number, model.linker)
-            counted = f"SELECT count(*) FROM {rows.MENTIONS} WHERE project = ?"
             with self.store.reading(queue.connection) as connection:
-                ((mentions,),) = connection.execute(counted, [number])
+                mentions = rows.count_mentions(connection, number)
             size = min(max(mentions, _MENTIONS // _QUEUES), _MENTIONS)
             kept = self._queues[number] = _Kept(queue, model, size)
         return kept.queue

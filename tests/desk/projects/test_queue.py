@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import random
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +25,7 @@ from linker.desk.projects.queue import Queue
 from linker.desk.projects.store import Missing, Origin
 from linker.errors import LinkerError
 from linker.evaluation.failures import KINDS
+from linker.ids import part_ids
 from linker.linking import decided as applying
 from linker.linking.calibration import Calibration
 from linker.linking.decided import Decided
@@ -362,6 +365,97 @@ def test_a_part_of_ids_that_a_person_wrote_in_another_order(desk: Desk) -> None:
     assert desk.row(COMPOSITE)["ids"] == f"{BREAST}|{ATAXIA}"
     desk.decide(COMPOSITE, f"{BREAST}|?", "Bob")  # who claims nothing of the other part
     assert desk.store.list()[-1].concept_id == f"{BREAST}|?"
+
+
+LEUKAEMIA = "MESH:D007938"
+NEVER_THE_MODELS = [ATAXIA, LEUKAEMIA, "MESH:D008223"]
+"""No answer of the model to the names here: who did not choose one never has it."""
+
+
+def last_decision(desk: Desk) -> tuple[str, str]:
+    """Who made it, and what it says."""
+    decision = desk.store.list()[-1]
+    return decision.reviewer, decision.concept_id
+
+
+def test_on_a_disputed_row_a_part_is_decided_alone(desk: Desk) -> None:
+    """The row shows the model's answer, of which the reviewer said nothing."""
+    desk.create(f"mention\n{COMPOSITE}\n")
+    desk.decide(COMPOSITE, f"{ATAXIA}|{LEUKAEMIA}", "Bob")
+    desk.decide(COMPOSITE, f"{BREAST}|{LEUKAEMIA}", "Ada")
+    row = desk.row(COMPOSITE)
+    assert (row["state"], row["ids"]) == ("disputed", f"{BREAST}|{OVARIAN}")
+    desk.decide(COMPOSITE, f"{BREAST}|?", "Bob", settles=("Ada", "Bob"))
+    assert last_decision(desk) == ("Bob", f"{BREAST}|?")
+    row = desk.row(COMPOSITE)
+    assert (row["state"], row["ids"]) == ("accepted", f"{BREAST}|{LEUKAEMIA}")
+
+
+def test_what_another_said_of_a_part_is_taken_alone(desk: Desk) -> None:
+    desk.create(f"mention\n{COMPOSITE}\n")
+    desk.decide(COMPOSITE, f"{ATAXIA}|{LEUKAEMIA}", "Bob")
+    desk.decide(COMPOSITE, f"{BREAST}|?", "Ada")
+    desk.decide(COMPOSITE, f"{BREAST}|?", "Bob", settles=("Ada", "Bob"))
+    assert last_decision(desk) == ("Bob", f"{BREAST}|?")
+    assert desk.row(COMPOSITE)["ids"] == f"{BREAST}|{LEUKAEMIA}"
+
+
+def test_what_was_accepted_in_bulk_fills_no_part(desk: Desk) -> None:
+    desk.create(f"mention\n{COMPOSITE}\n")
+    desk.store.add([Decision(COMPOSITE, f"{OVARIAN}|{BREAST}", reviewer="Bob", bulk=True)])
+    desk.decide(COMPOSITE, f"{ATAXIA}|?", "Bob")
+    assert last_decision(desk) == ("Bob", f"{ATAXIA}|?")
+    row = desk.row(COMPOSITE)
+    assert (row["state"], row["ids"]) == ("open", f"{ATAXIA}|?")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_two_reviewers_store_no_decision_that_neither_made(desk: Desk, seed: int) -> None:
+    """What each chose is written down, as in benchmarks/workbench/keys.py, and compared."""
+    draw = random.Random(seed)
+    texts = [COMPOSITE, "breast and ovarian cancers", "gout"]
+    desk.create("mention\n" + "\n".join(texts) + "\n")
+    chosen = defaultdict[tuple[str, str], set[str]](set)
+    for _ in range(100):
+        text = draw.choice(texts)
+        reviewer = draw.choice(["Ada", "Bob"])
+        action = draw.choice(["part", "part", "part", "both", "take", "bulk", "undo"])
+        row = desk.row(text)
+        place = draw.randrange(len(row["answers"]))
+        concept = draw.choice([*NEVER_THE_MODELS, "-1"])
+        ids = ["?"] * len(row["answers"])
+        ids[place] = concept
+        with desk.reading() as queue:
+            disputed = {other["key"]: other["decisions"] for other in queue.disputed()}
+        decisions = disputed.get(row["key"], [])
+        settles = tuple({decision["reviewer"] for decision in decisions})
+        if action == "bulk":
+            with contextlib.suppress(LinkerError):  # there is nothing to accept
+                desk.accept(reviewer=reviewer)
+            continue
+        if action == "undo":
+            with contextlib.suppress(Missing):
+                changes.undo(desk.store, 1, reviewer)
+            continue
+        if action == "both":  # of a table, in any order
+            ids = draw.sample(NEVER_THE_MODELS, len(ids))
+        if action == "take" and decisions:
+            ids = part_texts(draw.choice(decisions)["concept_id"])
+        chosen[text, reviewer] |= {*ids} - {"?"}
+        desk.decide(text, "|".join(ids), reviewer, settles=settles)
+        for decision in desk.store.list():
+            if not decision.bulk:
+                stored = {*part_texts(decision.concept_id)} - {"?"}
+                assert stored <= chosen[decision.mention, decision.reviewer]
+        row = desk.row(text)
+        if row["state"] == "accepted" and not row["bulk"]:
+            by_reviewers = [chosen[text, name] for name in row["reviewers"]]
+            assert {*part_texts(row["ids"])} <= set().union(*by_reviewers)
+
+
+def part_texts(ids: str | None) -> list[str]:
+    """The parts as somebody writes them: `?` where one is open, -1 where it has no concept."""
+    return ["?" if part is None else part or "-1" for part in part_ids(ids or "")]
 
 
 def test_in_bulk_each_part_is_above_the_limit(desk: Desk) -> None:
