@@ -375,6 +375,26 @@ def test_a_service_that_stops_keeps_no_half_of_a_file(start: Start) -> None:
     assert client.get("/projects").json()["projects"] == []
 
 
+def test_what_nobody_stores_any_more_is_removed_while_the_service_runs(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process was killed long after this one began."""
+    monkeypatch.setattr("linker.desk.projects.store.STALE", 0.01)
+    client = start()
+    create(client, "gout\n", "a.txt")
+    with client.service.store.transaction() as connection:
+        connection.execute(
+            "INSERT INTO sources (project, name, format, encoding, place, content) "
+            "VALUES (1, 'b.txt', 'txt', 'utf-8', '', 1.5)"
+        )
+    deadline = time.monotonic() + 20
+    sources = 2
+    while sources > 1 and time.monotonic() < deadline:
+        with client.service.store.reading() as connection:
+            ((sources,),) = connection.execute("SELECT count(*) FROM sources")
+    assert (sources, queue(client, 1)["mentions"]) == (1, 1)
+
+
 def test_of_large_projects_few_are_kept_in_memory(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
