@@ -19,7 +19,7 @@ SELECT number, id,
     coalesce(substr(json_extract(record, '$.document.passages[0].text'), 1, 120), ''),
     count(key), count(iif(state IN {DECIDED}, 1, NULL)),
     round(total(iif(state IN {UNDECIDED}, 1 - coalesce(confidence, 0), 0)), 2) AS doubt
-FROM documents LEFT JOIN (
+FROM {rows.DOCUMENTS} LEFT JOIN (
     SELECT members.document, key, state, confidence FROM members
     JOIN rows USING (head, apart) WHERE state <> 'not linked'
 ) m ON m.document = number WHERE project = ? GROUP BY number ORDER BY {{}}

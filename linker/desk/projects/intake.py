@@ -210,6 +210,7 @@ def add(
             return write(_keep, store, step, said, file.notes, again)
         rows.check_kind(project, file.kind, file.name)
         rows.check_new(connection, number, file)
+        others = [source.id for source in rows.sources(connection, number)]
         file = replace(file, left_out=_known_documents(connection, file, number))
         file, notes = _with_free_id(connection, file)
     if file.documents.count == len(file.left_out) > 0:
@@ -220,7 +221,7 @@ def add(
     if file.left_out:
         there = f"{len(file.left_out):,}"
         notes.insert(0, f"documents that the project has already, which were not added: {there}")
-    rows.add(store, number, file, write)
+    rows.add(store, number, file, write, others)
     return Stored(number, [*file.notes, *notes], None)
 
 
@@ -239,7 +240,7 @@ def _texts(
 ) -> dict[str, set[str]]:
     """The texts that documents of some ids have, in a project or in all."""
     statement = (
-        "SELECT id, record FROM documents WHERE id IN (SELECT value FROM json_each(?1)) "
+        f"SELECT id, record FROM {rows.DOCUMENTS} WHERE id IN (SELECT value FROM json_each(?1)) "
         "AND (project = ?2 OR ?2 IS NULL)"
     )
     texts: dict[str, set[str]] = {}

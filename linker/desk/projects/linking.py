@@ -106,11 +106,12 @@ def mentioned(connection: sqlite3.Connection, number: int) -> tuple[set[str], se
     """The forms of the mentions of a project, also as written, and the ids of its documents, as far
     as these are known."""
     statement = (
-        "SELECT form FROM mentions WHERE project = ?1 UNION "
-        "SELECT iif(written = '', form(text, 'x'), written) FROM mentions WHERE project = ?1"
+        f"SELECT form FROM {rows.MENTIONS} WHERE project = ?1 UNION "
+        "SELECT iif(written = '', form(text, 'x'), written) "
+        f"FROM {rows.MENTIONS} WHERE project = ?1"
     )
     forms = connection.execute(statement, [number])
-    documents = connection.execute("SELECT id FROM documents WHERE project = ?", [number])
+    documents = connection.execute(f"SELECT id FROM {rows.DOCUMENTS} WHERE project = ?", [number])
     return {form for (form,) in forms}, {identifier for (identifier,) in documents}
 
 
@@ -146,10 +147,10 @@ def pending(
         return Batch(project, there)
     ask, batch = connection.execute, Batch(project)
     limits: Any = {"k": CANDIDATES, "coverage": COVERAGE if linker.has_sets else None}
-    waiting = "SELECT DISTINCT type FROM mentions WHERE project = ? AND answer IS NULL"
+    waiting = f"SELECT DISTINCT type FROM {rows.MENTIONS} WHERE project = ? AND answer IS NULL"
     types = [kind for (kind,) in ask(waiting, [project.id]) if is_linked(project, kind)]
     where = (
-        "FROM mentions WHERE project = ? AND answer IS NULL "
+        f"FROM {rows.MENTIONS} WHERE project = ? AND answer IS NULL "
         "AND type IN (SELECT value FROM json_each(?))"
     )
     values: list[Any] = [project.id, json.dumps(types)]
@@ -302,7 +303,9 @@ def link(store: DecisionStore, number: int, linker: Linker) -> Iterator[float]:
 
 def counted(connection: sqlite3.Connection, project: Project) -> tuple[int, int]:
     """How many mentions of a project are to be linked, and how many are."""
-    statement = "SELECT type, count(*), count(answer) FROM mentions WHERE project = ? GROUP BY type"
+    statement = (
+        f"SELECT type, count(*), count(answer) FROM {rows.MENTIONS} WHERE project = ? GROUP BY type"
+    )
     of_types = connection.execute(statement, [project.id]).fetchall()
     wanted = sum(of if is_linked(project, kind) else done for kind, of, done in of_types)
     return wanted, sum(done for _, _, done in of_types)
@@ -312,6 +315,6 @@ def share(connection: sqlite3.Connection, project: Project) -> float:
     """The share of a project that is linked, 0 to 1: of its documents, and of their mentions."""
     wanted, done = counted(connection, project)
     share = done / wanted if wanted else 1.0
-    of_documents = "SELECT count(*), total(searched) FROM documents WHERE project = ?"
+    of_documents = f"SELECT count(*), total(searched) FROM {rows.DOCUMENTS} WHERE project = ?"
     documents, searched = connection.execute(of_documents, [project.id]).fetchone()
     return share * searched / documents if documents else share

@@ -50,13 +50,14 @@ _REMARKS = (  # one row, since others have a turn with each
 )
 
 _VERSION = (
-    "SELECT count(*), total(id), count(answer), total(answer) FROM mentions WHERE project = ?"
+    "SELECT count(*), total(id), count(answer), total(answer) "
+    f"FROM {rows.MENTIONS} WHERE project = ?"
 )
 """What changes with the mentions and answers of a project."""
-_ADD_MEMBERS = """
+_ADD_MEMBERS = f"""
 INSERT INTO members SELECT m.id,
     min(m.id) OVER (PARTITION BY written, form, type, coalesce(ids, '')), coalesce(document, 0), 0
-FROM mentions m LEFT JOIN answers a ON a.id = answer
+FROM {rows.MENTIONS} m LEFT JOIN answers a ON a.id = answer
 WHERE m.project = ? AND (answer > 0 OR NOT is_linked(type))
 """
 _HEADS = "(SELECT value FROM json_each(:heads))"
@@ -415,7 +416,7 @@ class Queue:
             reviewers.update(json.loads(names))
         unlinked = states.pop("not linked", 0)
         flagged = f"SELECT count(DISTINCT form) FROM rows WHERE {filters.IS_FLAGGED}"
-        documents = "SELECT count(*) FROM documents WHERE project = ?"
+        documents = f"SELECT count(*) FROM {rows.DOCUMENTS} WHERE project = ?"
         ask = self.connection.execute
         return {
             "mentions": states.total(),
@@ -556,7 +557,8 @@ def decided_mentions(
         places: the decisions in force on each form, in each scope.
     """
     statement = (
-        "SELECT form, coalesce(d.id, ''), count(*) FROM mentions m "
+        "SELECT form, coalesce(d.id, ''), count(*) "
+        f"FROM {rows.MENTIONS} m "
         "LEFT JOIN documents d ON d.project = m.project AND number = document "
         "WHERE m.project = ? AND answer > 0 AND form IN (SELECT form FROM decisions) "
         "GROUP BY form, document"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import sqlite3
 import time
 import uuid
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -41,7 +42,18 @@ _ADD_MENTIONS = inserting(
 )
 _IS_WHOLE = "typeof(content) = 'blob'"
 """Whether all of a source is stored. Before, its content is the time (seconds since 1970) at which
-more of it was; and the project that is made of it has no time at which it was created."""
+more of it was, or 0 where it is being removed; and the project that is made of it has no time at
+which it was created."""
+_OF_WHOLE = f"""
+NOT EXISTS (SELECT 1 FROM sources WHERE NOT {_IS_WHOLE})
+OR source NOT IN (SELECT id FROM sources WHERE NOT {_IS_WHOLE})
+"""
+"""Whether a row is of a whole source. Nearly always all are, and then no row is looked at, so that
+an index alone is read where it has all that is asked."""
+MENTIONS = f"(SELECT * FROM mentions WHERE {_OF_WHOLE})"
+"""The mentions of whole sources, which are all that there are for those who read."""
+DOCUMENTS = f"(SELECT * FROM documents WHERE {_OF_WHOLE})"
+"""The documents of whole sources."""
 _BATCH = 500  # rows, or mentions of documents, that are stored together
 STALE = 60.0  # seconds after which nobody stores a source any more that is not whole
 _OF_PROJECT = ("mentions", "answers", "documents", "sources")
@@ -163,6 +175,13 @@ def content(connection: sqlite3.Connection, source: int) -> bytes:
     return zlib.decompress(row[0])
 
 
+def count_mentions(connection: sqlite3.Connection, number: int) -> int:
+    """The number of mentions of a project."""
+    statement = f"SELECT count(*) FROM {MENTIONS} WHERE project = ?"
+    ((count,),) = connection.execute(statement, [number])
+    return int(count)
+
+
 def documents(connection: sqlite3.Connection, number: int) -> Iterator[StoredDocument]:
     """The documents of a project, in their order."""
     return _documents(connection, "project = ? ORDER BY number", [number])
@@ -193,7 +212,7 @@ def unsearched(connection: sqlite3.Connection, number: int, most: int) -> list[S
 def _documents(
     connection: sqlite3.Connection, where: str, values: Sequence[int]
 ) -> Iterator[StoredDocument]:
-    statement = f"SELECT number, source, searched, record FROM documents WHERE {where}"
+    statement = f"SELECT number, source, searched, record FROM {DOCUMENTS} WHERE {where}"
     for number, source, searched, record in connection.execute(statement, values):
         kept = RECORD.validate_json(record)
         yield StoredDocument(kept.document, kept.found, number, source, bool(searched))
@@ -229,6 +248,8 @@ class Begun:
     project: int
     source: int
     name: str = ""  # of the project that is made of it; empty: it is there
+    others: Collection[int] = ()  # the whole sources of the project when it was begun
+    marked: int = 0  # the highest number of a document of the project that was marked
 
 
 def create(
@@ -297,21 +318,48 @@ def check_new(connection: sqlite3.Connection, number: int, file: Content) -> Non
         raise Taken(f"{file.name or 'the file'}: is in the project already, as {name}")
 
 
-def add(store: DecisionStore, number: int, file: Content, write: Write = directly) -> None:
+def add(
+    store: DecisionStore,
+    number: int,
+    file: Content,
+    write: Write = directly,
+    others: Collection[int] | None = None,
+) -> None:
     """Add a file of its kind to a project; see `create`.
+
+    Args:
+        store: the file of decisions.
+        number: of the project.
+        file: what is added.
+        write: calls what writes, a batch at a time.
+        others: the sources whose documents the file leaves out; None: all that are whole.
 
     Raises:
         Missing: there is no such project.
-        Taken: the project has the same file already.
+        Taken: the project has the same file already, or got some of its documents meanwhile.
     """
 
     def begin() -> Begun:
         with store.transaction() as connection:
             project(connection, number)
             check_new(connection, number, file)
-            return Begun(number, _add_source(connection, number, file))
+            known = others
+            if known is None:
+                known = [source.id for source in sources(connection, number)]
+            source = _add_source(connection, number, file)
+            return Begun(number, source, others=known, marked=_last_marked(connection, number))
 
     _store(store, write(begin), file, write)
+
+
+def _last_marked(connection: sqlite3.Connection, number: int) -> int:
+    """The highest number of a document of a project that somebody marked; 0: none."""
+    statement = (
+        "SELECT coalesce(max(document), 0) FROM marks JOIN steps ON steps.id = step "
+        "WHERE project = ?"
+    )
+    ((last,),) = connection.execute(statement, [number])
+    return int(last)
 
 
 def _add_source(connection: sqlite3.Connection, number: int, file: Content) -> int:
@@ -340,7 +388,7 @@ def _store(store: DecisionStore, begun: Begun, file: Content, write: Write) -> i
         raise
     except BaseException:
         with contextlib.suppress(Exception):  # of which the first one is told
-            while write(_remove_some, store, begun.source):
+            while write(_remove_some, store, begun.source, math.inf):
                 pass
         raise
     return begun.project
@@ -370,11 +418,14 @@ def _going_on(connection: sqlite3.Connection, begun: Begun) -> None:
     """Note that a source is still being stored.
 
     Raises:
-        Missing: its project was deleted.
+        Missing: its project was deleted, or it is being removed, since nothing of it came for long.
     """
-    statement = "UPDATE sources SET content = ? WHERE id = ?"
+    statement = f"UPDATE sources SET content = ? WHERE id = ? AND NOT {_IS_WHOLE} AND content > 0"
     if not connection.execute(statement, [time.time(), begun.source]).rowcount:
-        raise Missing("the project was deleted while the file was read")
+        raise Missing(
+            "the project was deleted while the file was read, or nothing of the file was stored "
+            f"for {STALE:.0f} seconds; nothing of it was kept, send it again"
+        )
 
 
 def _add_rows(store: DecisionStore, begun: Begun, batch: Sequence[Row]) -> None:
@@ -401,7 +452,8 @@ def _add_documents(
     with store.transaction() as connection:
         _going_on(connection, begun)
         ((before,),) = connection.execute(last, [project])
-        documents = list(enumerate(batch, before + 1))
+        # marks stay with a number, also where its document is gone
+        documents = list(enumerate(batch, max(before, begun.marked) + 1))
         records = [
             (project, number, source, d.id, _packed(d, [None] * len(d.mentions)), int(is_marked))
             for number, d in documents
@@ -417,11 +469,13 @@ def _finish(store: DecisionStore, begun: Begun, file: Content) -> None:
 
     Raises:
         Missing: its project was deleted.
-        Taken: meanwhile the project has the same file, or another one has the name.
+        Taken: meanwhile the project has the same file or some of its documents, or another one has
+            the name.
     """
     with store.transaction() as connection:
         _going_on(connection, begun)
         check_new(connection, begun.project, file)
+        _check_documents(connection, begun, file)
         values = [file.packed, begun.source]
         connection.execute("UPDATE sources SET content = ? WHERE id = ?", values)
         if begun.name:
@@ -432,22 +486,53 @@ def _finish(store: DecisionStore, begun: Begun, file: Content) -> None:
             )
 
 
+def _check_documents(connection: sqlite3.Connection, begun: Begun, file: Content) -> None:
+    """Check that no file brought documents of a source to its project while it was stored.
+
+    Raises:
+        Taken: one did.
+    """
+    later = {source.id for source in sources(connection, begun.project)} - {*begun.others}
+    if file.kind != "documents" or not later:
+        return
+    statement = (
+        "SELECT id FROM documents WHERE project = :project AND source = :source "
+        "INTERSECT SELECT id FROM documents WHERE project = :project "
+        "AND source IN (SELECT value FROM json_each(:later)) LIMIT 1"
+    )
+    values = {"project": begun.project, "source": begun.source, "later": json.dumps([*later])}
+    for (identifier,) in connection.execute(statement, values):
+        raise Taken(
+            f"{file.name or 'the file'}: while it was stored, another file brought the document "
+            f"{identifier!r}; send it again, and what the project has by now is left out"
+        )
+
+
 def remove_unfinished(store: DecisionStore, write: Write = directly) -> None:
     """Remove what is left of files that a process was storing when it was killed."""
-    statement = f"SELECT id FROM sources WHERE NOT ({_IS_WHOLE}) AND content < ?"
+    statement = f"SELECT id FROM sources WHERE NOT {_IS_WHOLE} AND content < ?"
+    limit = time.time() - STALE
     with store.reading() as connection:
-        left = connection.execute(statement, [time.time() - STALE]).fetchall()
+        left = connection.execute(statement, [limit]).fetchall()
     for (source,) in left:
-        while write(_remove_some, store, source):
+        while write(_remove_some, store, source, limit):
             pass
 
 
-def _remove_some(store: DecisionStore, source: int) -> bool:
-    """Remove some of what is there of a source that is not whole; whether it is still there."""
+def _remove_some(store: DecisionStore, source: int, limit: float) -> bool:
+    """Remove some of what is there of a source that is not whole; whether more of it is there.
+
+    Args:
+        store: the file of decisions.
+        source: its number.
+        limit: the time since which nothing more of it was stored; else it stays.
+    """
     with store.transaction() as connection:
-        of_source = "SELECT project FROM sources WHERE id = ?"
-        if not (row := connection.execute(of_source, [source]).fetchone()):
+        left = f"SELECT project FROM sources WHERE id = ? AND NOT {_IS_WHOLE} AND content < ?"
+        row = connection.execute(left, [source, limit]).fetchone()
+        if row is None:
             return False
+        connection.execute("UPDATE sources SET content = 0 WHERE id = ?", [source])
         removed = 0
         for table, key in (("mentions", "id"), ("documents", "number"), ("cells", "row")):
             where = "source = ?" if table == "cells" else "source = ? AND project = ?"

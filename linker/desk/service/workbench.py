@@ -160,9 +160,8 @@ class Workbench:
         kept = self._queues.get(number)
         if kept is None or kept.model is not model:
             queue = Queue(self.store, number, model.linker)
-            counted = "SELECT count(*) FROM mentions WHERE project = ?"
             with self.store.reading(queue.connection) as connection:
-                ((mentions,),) = connection.execute(counted, [number])
+                mentions = rows.count_mentions(connection, number)
             size = min(max(mentions, _MENTIONS // _QUEUES), _MENTIONS)
             kept = self._queues[number] = _Kept(queue, model, size)
         return kept.queue
@@ -235,12 +234,12 @@ class Workbench:
         return model, await self.read(read)
 
     async def _clean(self) -> None:
-        """Remove what is left of files that were being stored when another process ended."""
-        with contextlib.suppress(Failure, LinkerError):  # it is not shown, and the next one tries
-            for _ in range(2):  # at once, and of what ended just now
-                write = self.service.write_in_thread
+        """Remove now and then what is left of files that nobody stores any more."""
+        write = self.service.write_in_thread
+        while True:
+            with contextlib.suppress(Failure, LinkerError):  # it is not shown, and is tried again
                 await self.service.run_until_end(rows.remove_unfinished, self.store, write)
-                await asyncio.sleep(rows.STALE)
+            await asyncio.sleep(rows.STALE)
 
     async def _link_all(self) -> None:
         """Link what waits in projects, a little of each in turn."""

@@ -265,6 +265,20 @@ def test_what_was_not_linked_when_the_process_ended_is_linked_by_the_next(start:
     assert {row["mention"] for row in queue(after, project)["rows"]} >= {"A-T", "breast cancer"}
 
 
+def test_a_part_of_another_reading_is_refused(client: Any) -> None:
+    project = create(client, "mention\nbreast and ovarian cancer\n")["id"]
+    key = queue(client, project)["rows"][0]["key"]
+    said = {"key": key, "concept_id": "MESH:D001943|?"}
+    asked = [
+        said | {"part_texts": ["breast and ovarian", "cancer"]},
+        said | {"concept_id": "MESH:D001943|?|?"},
+    ]
+    path = f"/projects/{project}/decisions"
+    refused = [client.post(path, json={"reviewer": "Ada", "decisions": [of]}) for of in asked]
+    assert [answer.status_code for answer in refused] == [409, 422]
+    assert client.get("/decisions").json()["decisions"] == []
+
+
 def test_a_file_that_cannot_be_written_is_no_fault_of_the_request(start: Start) -> None:
     client = start(limits={"seconds": 0.4})  # a quarter of which writes wait
     project = create(client, TABLE)["id"]
@@ -359,6 +373,26 @@ def test_a_service_that_stops_keeps_no_half_of_a_file(start: Start) -> None:
     answer = client.post("/projects", params={"file": "a.txt"}, content=text.encode())
     assert (answer.status_code, "stopping" in answer.json()["error"]) == (503, True)
     assert client.get("/projects").json()["projects"] == []
+
+
+def test_what_nobody_stores_any_more_is_removed_while_the_service_runs(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process was killed long after this one began."""
+    monkeypatch.setattr("linker.desk.projects.store.STALE", 0.01)
+    client = start()
+    create(client, "gout\n", "a.txt")
+    with client.service.store.transaction() as connection:
+        connection.execute(
+            "INSERT INTO sources (project, name, format, encoding, place, content) "
+            "VALUES (1, 'b.txt', 'txt', 'utf-8', '', 1.5)"
+        )
+    deadline = time.monotonic() + 20
+    sources = 2
+    while sources > 1 and time.monotonic() < deadline:
+        with client.service.store.reading() as connection:
+            ((sources,),) = connection.execute("SELECT count(*) FROM sources")
+    assert (sources, queue(client, 1)["mentions"]) == (1, 1)
 
 
 def test_of_large_projects_few_are_kept_in_memory(
