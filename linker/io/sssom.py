@@ -70,6 +70,7 @@ _LICENSE = "https://w3id.org/sssom/license/unspecified"
 FOOTER = ""
 _SETS = "https://w3id.org/sssom/mappings/"
 _LOCAL = "local"  # the prefix of ids that have none, or one that is no name
+_LOCAL_IRI = "http://local.invalid/"
 _UNKNOWN = ObjectSource(
     prefixes=tuple(name for v in VOCABULARIES if v.iri for name in (v.prefix, *v.aliases))
 )
@@ -78,7 +79,7 @@ _PLAIN = re.compile(  # what YAML reads as this very text without quotes
     r"(?!(?i:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z_](?:[\w./#%+-]|:(?=\S))*", re.ASCII
 )
 _CHARACTERS = re.compile(r", characters [\d;-]+\Z", re.ASCII)  # where a mention stands
-# what stands in comments of decisions that hold in one document only, or that nobody looked at
+# what stands in our comments of decisions that hold in one document only
 _OF_ONE_DOCUMENT = re.compile(r"(?:\A|; )document ")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?=T|\Z| )", re.ASCII)
 
@@ -131,17 +132,18 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[IdMapping]:
             remedy="name a file of mappings in SSSOM's TSV format",
         )
 
+    is_ours = _is_ours(path)
     without: list[int] = []  # lines without an id
     unconfirmed: list[int] = []
 
     def parse(number: int, row: TableRow) -> IdMapping | None:
         cells = by_column(row, columns)
-        mapping = _mapping(number, cells, row.line)
+        mapping = _mapping(number, cells, row.line, is_ours)
         if mapping and mapping.is_literal:
             if not _is_text_of_an_id(mapping, cells):
                 without.append(number)
                 return None
-            if not _is_confirmed(cells):
+            if not _is_confirmed(cells, is_ours):
                 unconfirmed.append(number)
                 return None
         return mapping
@@ -163,7 +165,12 @@ def concept_id(cell: str) -> str:
     return "" if is_nothing else unquote(identifier.removeprefix("local:"))
 
 
-def _mapping(number: int, cells: Mapping[str, str], line: str) -> IdMapping | None:
+def _is_ours(path: Pathlike) -> bool:
+    """Whether linker wrote the mappings: their metadata declare the prefix that only we give."""
+    return f"{_LOCAL}: {_LOCAL_IRI}" in map(str.strip, comments(path))
+
+
+def _mapping(number: int, cells: Mapping[str, str], line: str, is_ours: bool) -> IdMapping | None:
     """The mapping of a row; None where the row says that there is none."""
     if cells["predicate_modifier"].lower() == "not":
         return None
@@ -173,18 +180,20 @@ def _mapping(number: int, cells: Mapping[str, str], line: str) -> IdMapping | No
     if _NOTHING.lower() in (cells["subject_id"].lower(), cells["object_id"].lower()):
         return None
     return IdMapping(
-        _id(cells, "subject"),
+        _id(cells, "subject", is_ours),
         cells["subject_label"],
         cells["predicate_id"],
-        _id(cells, "object"),
+        _id(cells, "object", is_ours),
         cells["object_label"],
         number,
     )
 
 
-def _id(cells: Mapping[str, str], side: str) -> str:
+def _id(cells: Mapping[str, str], side: str, is_ours: bool) -> str:
     """The id of a side of a mapping; empty where it has none, or is a text."""
-    cell = concept_id(cells[f"{side}_id"])
+    cell = cells[f"{side}_id"].strip()
+    if is_ours:
+        cell = concept_id(cell)
     return "" if _is_text(cells, side) or cell.endswith(":") else normalized(cell)
 
 
@@ -200,9 +209,9 @@ def _is_text_of_an_id(mapping: IdMapping, cells: Mapping[str, str]) -> bool:
     return has_text and bool(mapping.subject_id)
 
 
-def _is_confirmed(cells: Mapping[str, str]) -> bool:
+def _is_confirmed(cells: Mapping[str, str], is_ours: bool) -> bool:
     """Whether what a text is mapped to is no guess of linker, and right in every document."""
-    if _OF_ONE_DOCUMENT.search(cells["comment"]):
+    if is_ours and _OF_ONE_DOCUMENT.search(cells["comment"]):
         return False
     is_by_hand = cells["mapping_justification"] == _BY_HAND
     return is_by_hand or (cells["mapping_tool"] != NAME and IN_BULK not in cells["comment"])
@@ -317,7 +326,7 @@ def _metadata(vocabulary: ObjectSource) -> str:
     """The metadata. The id of the set depends on them alone, so that it can be repeated."""
     declared = filter(_PREFIX.fullmatch, vocabulary.prefixes)
     iris = {p: of_prefix(p).iri or f"https://bioregistry.io/{p}:" for p in declared}
-    iris[_LOCAL] = "http://local.invalid/"
+    iris[_LOCAL] = _LOCAL_IRI
     lines = ["curie_map:"]
     lines += [f"  {_scalar(prefix)}: {_scalar(iri)}" for prefix, iri in sorted(iris.items())]
     source = []

@@ -340,10 +340,34 @@ def test_texts_that_linker_mapped_are_no_names_unless_a_person_confirmed_them(
         f"by a person\tskos:exactMatch\tX:1\trdfs literal\t{by_hand}\t\t\n"
         f"by another tool\tskos:exactMatch\tX:1\trdfs literal\t{by_rule}\tother\t\n"
     )
-    path = saved(tmp_path / "m.tsv", f"{columns}\tmapping_tool\tcomment\n{rows}")
+    metadata = "#curie_map:\n#  local: http://local.invalid/\n"
+    path = saved(tmp_path / "m.tsv", f"{metadata}{columns}\tmapping_tool\tcomment\n{rows}")
     labels = [mapping.subject_label for mapping in sssom.read(path)]
     assert labels == ["by a person", "by another tool"]
     assert len(caplog.messages) == 1
+
+
+def test_files_of_others_are_read_as_they_are(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A hospital's own prefix may be local, a percent sign a part of an id."""
+    columns = "subject_id\tsubject_label\tpredicate_id\tobject_id\tsubject_type\tcomment\n"
+    rows = (
+        "local:1\tgout\tskos:exactMatch\tZZ:9%2C1\towl class\t\n"
+        "\tpodagra\tskos:exactMatch\tlocal:1\trdfs literal\tdocument type report\n"
+    )
+    mappings = [*sssom.read(saved(tmp_path / "m.tsv", METADATA + columns + rows))]
+    assert [(m.subject_id, m.object_id) for m in mappings] == [
+        ("local:1", "ZZ:9%2C1"),
+        ("", "local:1"),
+    ]
+    assert not caplog.messages
+
+
+def test_ids_of_our_own_files_are_read_as_the_dictionary_has_them(tmp_path: Path) -> None:
+    path = tmp_path / "m.tsv"
+    path.write_text(curated(Decision("gout", "a b%1")), "utf-8")
+    assert [mapping.object_id for mapping in sssom.read(path)] == ["a b%1"]
 
 
 @pytest.mark.parametrize(

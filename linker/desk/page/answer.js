@@ -6,7 +6,7 @@ import { inWords, isOpenPart, isSame, lookOf } from "./predictions.js";
 
 export class AnswerView {
   /** `actions` are {about, chooseBroader, reject}, each called with an id, {choose}, called with an id
-   * and the place of a part, {chooseReading}, called with several ids, {more}, and {use}, called when
+   * and the place of a part, {chooseReading}, called with several ids and the parts that they are of, {more}, and {use}, called when
    * another part is in use, on which keys and buttons act; without `choose`, nothing is decided.
    */
   constructor(actions) {
@@ -239,7 +239,8 @@ export class AnswerView {
     const answers = answersOf({ parts }).filter(Boolean);
     if (!answers.length) return null;
     // a part without a concept is left open
-    const ids = [...new Set(answersOf({ parts }).map((answer) => answer?.concept_id ?? null))];
+    const of = answersOf({ parts }).map((answer) => answer?.concept_id ?? null);
+    const ids = of.includes(null) ? of : [...new Set(of)];
     const now = answersOf(this.entry.prediction).map((answer) => answer?.concept_id);
     if (ids.join() === now.join()) return null;
     const rejected = this.entry.prediction.decisions.filter(({ accepted }) => !accepted);
@@ -251,7 +252,7 @@ export class AnswerView {
     return make(
       "p.rival",
       make("span", `Or, read ${READ[kind]}: ${names}${share}`),
-      choose && button("Choose", () => choose(ids), label),
+      choose && button("Choose", () => choose(ids, parts), label),
     );
   }
 }

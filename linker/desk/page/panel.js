@@ -12,8 +12,8 @@ import { disputants, partsInWords, showDecisions } from "./verdicts.js";
 
 export class Panel {
   /** `page` has {act, decide, withdraw}: `act` is called with what a button does, `decide` with an
-   * entry, a decision {ids, accepted, predicate, asWritten, isHere, settles} on it, of whose ids null is
-   * a part that is left as it is, and the decision in words; `withdraw` with a decision. A page without
+   * entry, a decision {ids, parts, accepted, predicate, asWritten, isHere, settles} on it, of whose ids null
+   * is a part that is left as it is, and the decision in words; `withdraw` with a decision. A page without
    * `decide` shows answers alone.
    */
   constructor(page) {
@@ -23,7 +23,8 @@ export class Panel {
     const deciding = page.decide && {
       choose: (id, place) => this.onShown(() => this.choose(id, place)),
       chooseBroader: (id) => this.onShown(() => (chooseKind("broad"), this.choose(id))),
-      chooseReading: (ids) => this.onShown(() => this.decide({ ids, asWritten: true })),
+      chooseReading: (ids, parts) =>
+        this.onShown(() => this.decide({ ids, parts, asWritten: true })),
       reject: (id) => this.onShown(() => this.reject(id)),
       use: () => this.showDeciding(this.entry),
     };
@@ -174,9 +175,10 @@ export class Panel {
     return this.decide({ ids: [id], accepted: false });
   }
 
-  decide({ ids, accepted = true, asWritten = this.view.asWritten }) {
+  decide({ ids, parts, accepted = true, asWritten = this.view.asWritten }) {
     const { entry } = this;
     if (!entry) return announce("Select a mention first.");
+    parts ??= entry.prediction.parts;
     const long = longForm(entry.prediction);
     const mention = (!asWritten && long) || entry.prediction.mention;
     const isHere = byId("scope").value === "document" || Boolean(asWritten && long);
@@ -186,7 +188,7 @@ export class Panel {
     const left = this.view.openBeside(ids).map((place) => ` Part ${place + 1} is open.`);
     const words = `${mention}: ${accepted ? "" : "not "}${what}${markOf(predicate)}.${left.join("")}`;
     const settles = disputants(entry.prediction);
-    const decision = { mention, ids, accepted, predicate, asWritten, isHere, settles };
+    const decision = { mention, ids, parts, accepted, predicate, asWritten, isHere, settles };
     chooseKind(); // what is decided next is exact again
     return attempt(() => this.page.decide(entry, decision, words));
   }

@@ -11,6 +11,7 @@ import { formOf } from "./text.js";
 import { disputants, joined, sentenceToItsReviewer } from "./verdicts.js";
 
 const DAY = { dateStyle: "long", timeStyle: "short" };
+const CHANGED = 409; // the status of what is refused since it is another thing by now
 const FEW = 10; // rows: an undo of more is shown by reading the queue anew
 
 export class Steps {
@@ -45,12 +46,13 @@ export class Steps {
    * was fetched ahead, is shown; `number` is that of the document that is shown, null for the queue.
    */
   async decide(entry, decision, { words, goesOn, number }) {
-    const { ids, accepted, predicate, asWritten, isHere, settles } = decision;
+    const { ids, parts, accepted, predicate, asWritten, isHere, settles } = decision;
     const isShort = Boolean(asWritten && longForm(entry.prediction));
     const kept = { key: entry.row.key, concept_id: joined(ids) || null, accepted, predicate, settles };
     const where = { here: isHere, as_written: isShort, ...(number && { document: number }) };
     const isSplit = isHere || isShort; // the rest of the row becomes one of its own
     const isOfPart = ids.includes(null); // so that the row may stay open
+    if (isOfPart) kept.part_texts = parts.map(({ text }) => text); // another model may read others
     const waits = isSplit || isOfPart || number; // for what becomes of the row, or of the text
     const moves = goesOn && accepted;
     const place = this.page.place();
@@ -65,6 +67,7 @@ export class Steps {
     const answer = await this.send("decisions", body).catch(async (error) => {
       const [, key] = await going.catch(() => [false, null]);
       if (this.page.key() === key) await this.page.goTo(entry.row.key); // nothing is decided there
+      if (error.status === CHANGED) await this.page.refresh();
       this.failed += 1;
       throw error;
     });

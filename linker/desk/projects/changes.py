@@ -17,8 +17,8 @@ from linker.desk.projects.queue import Queue, Remark, RemarkKind
 from linker.desk.projects.store import Missing, Origin, Taken
 from linker.errors import LinkerError, shorten
 from linker.ids import part_ids
-from linker.linking.decisions import filled, ids_text, parts_of
-from linker.records import Decision
+from linker.linking.decisions import filled, form_of, ids_text, parts_of
+from linker.records import Decision, Prediction
 from linker.text.normalize import person
 
 _OF_PROJECT = (
@@ -64,6 +64,7 @@ def decision_on(
     here: bool = False,
     document: int | None = None,
     as_written: bool = False,
+    part_texts: Sequence[str] | None = None,
 ) -> Decision:
     """What somebody says of the mentions of a row, as a decision.
 
@@ -74,10 +75,12 @@ def decision_on(
         here: whether it holds in one document only; of a table, everywhere.
         document: the number of that; None: the first one of the row.
         as_written: whether it is on the short form itself, in this document only.
+        part_texts: of a decision on some of the parts: the texts of the parts that were shown.
 
     Raises:
         Missing: there is no such row or document.
-        LinkerError: see `identified`.
+        Taken: the mention is read in other parts now.
+        LinkerError: it is on more or fewer parts than the mention has, or see `identified`.
     """
     row, scope = queue.row(key), ""
     if here or as_written:
@@ -86,7 +89,40 @@ def decision_on(
             raise Missing(f"there is no document {document} in the project")
     text = row.mention if as_written else row.text
     decision = identified(replace(said, mention=text, scope=scope), queue.dictionary)
+    if None in parts_of(decision):
+        _check_parts(decision, queue.prediction(row), part_texts)
     return _with_own_parts(decision, queue, row)
+
+
+def _check_parts(
+    decision: Decision, prediction: Prediction, part_texts: Sequence[str] | None
+) -> None:
+    """See that a decision on some parts is on parts as the mention is read now.
+
+    By its place alone it would be stored for another part, after another model reads the mention.
+
+    Args:
+        decision: leaves a part open.
+        prediction: for the mention, as it is now.
+        part_texts: those that were shown; None: whoever decided does not tell.
+
+    Raises:
+        Taken: no reading has parts of these texts.
+        LinkerError: no reading, and no decision in force, has as many parts.
+    """
+    readings = [prediction.parts, *(rival.parts for rival in prediction.rivals)]
+    known = [[form_of(part.text) for part in parts] for parts in readings]
+    mention = shorten(decision.mention)
+    count = len(parts_of(decision))
+    if part_texts is not None:
+        seen = [form_of(text) for text in part_texts]
+        if len(seen) != count or seen not in known:
+            raise Taken(f"{mention} is read in other parts by now; look at the row again")
+    counts = {len(parts) for parts in known}
+    counts.update(len(parts_of(other)) for other in prediction.decisions if other.accepted)
+    if count not in counts:
+        expected = " or ".join(str(number) for number in sorted(counts))
+        raise LinkerError(f"{mention} is decided in {count} parts; expected {expected}")
 
 
 def _with_own_parts(decision: Decision, queue: Queue, row: Row) -> Decision:

@@ -15,7 +15,7 @@ from linker.desk.projects.documents import DocumentSort
 from linker.desk.projects.filters import Filter, Show
 from linker.desk.projects.marks import Mark
 from linker.desk.projects.queue import Queue, RemarkKind
-from linker.desk.projects.store import Missing, Origin
+from linker.desk.projects.store import Missing, Origin, Taken
 from linker.desk.service.callers import ReviewerName, Settled
 from linker.desk.service.decisions import contrary_to, written
 from linker.desk.service.errors import ERRORS, Failure
@@ -31,6 +31,7 @@ routes = APIRouter(prefix="/projects", tags=["projects"], responses=ERRORS)
 
 Number = Annotated[int, Path(ge=1, le=2**53)]
 """Of a project."""
+_PartText = Annotated[str, Field(max_length=100_000)]
 _Id = Annotated[str, Field(min_length=1, max_length=1_000)]
 
 
@@ -46,6 +47,11 @@ class GroupDecision(Strict):
     here: bool = Field(False, description="In this document only; of a table, everywhere.")
     document: int | None = Field(None, description="The number of the document; null: the first.")
     as_written: bool = Field(False, description="Of the short form itself, in this document only.")
+    part_texts: Annotated[list[_PartText], Field(max_length=100)] | None = Field(
+        None,
+        description="Of a decision with an open part: the texts of the parts that were shown; 409 "
+        "where the mention is read in others by now.",
+    )
     settles: Settled
 
     def on(self, queue: Queue, reviewer: str, origin: Origin) -> Decision:
@@ -60,7 +66,7 @@ class GroupDecision(Strict):
             model=origin.model,
             release=origin.release,
         )
-        where = self.here, self.document, self.as_written
+        where = self.here, self.document, self.as_written, self.part_texts
         return changes.decision_on(queue, self.key, said, *where)
 
 
@@ -143,7 +149,10 @@ class NewMarks(Reviewed):
 async def decide(
     desk: Desk, number: Number, body: Annotated[GroupDecisions, Body()]
 ) -> dict[str, Any]:
-    """Store what a reviewer says of rows, as one step; it is on the disk when this answers."""
+    """Store what a reviewer says of rows, as one step; it is on the disk when this answers.
+
+    409 where a mention is read in other parts by now than in `part_texts`.
+    """
     origin = desk.origin
 
     def read(queue: Queue) -> list[Decision]:
@@ -151,7 +160,7 @@ async def decide(
         for place, new in enumerate(body.decisions):
             try:
                 decisions.append(new.on(queue, body.reviewer, origin))
-            except Missing:
+            except (Missing, Taken):
                 raise
             except LinkerError as error:
                 raise Failure(422, str(error), f"decisions.{place}") from None

@@ -22,7 +22,7 @@ from linker.desk.projects import queue as queues
 from linker.desk.projects import store as rows
 from linker.desk.projects.filters import Filter
 from linker.desk.projects.queue import Queue
-from linker.desk.projects.store import Missing, Origin
+from linker.desk.projects.store import Missing, Origin, Taken
 from linker.errors import LinkerError
 from linker.evaluation.failures import KINDS
 from linker.ids import part_ids
@@ -376,6 +376,31 @@ def last_decision(desk: Desk) -> tuple[str, str]:
     """Who made it, and what it says."""
     decision = desk.store.list()[-1]
     return decision.reviewer, decision.concept_id
+
+
+def test_a_part_is_decided_of_the_reading_that_was_shown(desk: Desk) -> None:
+    """Another model may have read the mention in other parts since."""
+    desk.create(f"mention\n{COMPOSITE}\ngout\n")
+    with desk.reading() as queue:
+        key = desk.row_key(queue, COMPOSITE)
+        texts = [part.text for part in queue.prediction(queue.row(key)).parts]
+        said = Decision("", f"{BREAST}|?", reviewer="Ada")
+        decision = changes.decision_on(queue, key, said, part_texts=texts)
+        assert decision.concept_id == f"{BREAST}|?"
+        for others in ([*reversed(texts)], [COMPOSITE], [*texts, "gout"], []):
+            with pytest.raises(Taken):
+                changes.decision_on(queue, key, said, part_texts=others)
+
+
+def test_a_part_is_of_as_many_as_the_mention_has(desk: Desk) -> None:
+    desk.create(f"mention\n{COMPOSITE}\ngout\n")
+    for mention, ids in (("gout", f"{BREAST}|?"), (COMPOSITE, f"{BREAST}|?|?")):
+        with pytest.raises(LinkerError):
+            desk.decide(mention, ids)
+    assert desk.store.list() == []
+    desk.store.add([Decision("gout", f"{BREAST}|?", reviewer="Bob")])  # by a file
+    desk.decide("gout", f"?|{ATAXIA}")
+    assert desk.row("gout")["ids"] == f"{BREAST}|{ATAXIA}"
 
 
 def test_on_a_disputed_row_a_part_is_decided_alone(desk: Desk) -> None:

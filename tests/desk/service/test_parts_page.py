@@ -196,3 +196,37 @@ def test_parts_in_one_document_alone(make: Make, show: Open, address: str) -> No
         (f"{BREAST}|?", "7"),
         (f"?|{OVARIAN}", "7"),
     ]
+
+
+def test_a_part_that_is_read_otherwise_by_now_is_shown_anew(
+    make: Make, show: Open, address: str
+) -> None:
+    page = names(make, show, "leukaemia", BOTH)
+    before: list[bool] = [True]
+
+    def answer(route: Any) -> None:
+        """What the model of before made of the mention."""
+        response = route.fetch()
+        body = response.json()
+        if before and body["row"]["mention"] == BOTH:
+            for part in body["prediction"]["parts"]:
+                part["text"] += " before"
+        route.fulfill(response=response, json=body)
+
+    page.route("**/groups/*", answer)
+    page.reload()  # which forgets the row that was fetched ahead
+    page.locator("#remarks").wait_for()
+    page.focus("#rows")
+    page.keyboard.press("j")
+    heading(page, BOTH)
+    expect(page.locator(".part h3").first).to_contain_text("before")
+    before.clear()
+    page.keyboard.press("1")
+    expect(page.locator("#problem")).to_contain_text("other parts")
+    expect(page.locator(".part h3").first).not_to_contain_text("before")
+    heading(page, BOTH)
+    assert concepts(address) == []
+    page.keyboard.press("1")
+    status(page, f"{BOTH}: part 1 is {BREAST}. Part 2 is open.")
+    assert concepts(address) == [f"{BREAST}|?"]
+    page.unroute("**/groups/*")

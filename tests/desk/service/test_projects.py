@@ -271,6 +271,20 @@ def test_what_was_not_linked_when_the_process_ended_is_linked_by_the_next(start:
     assert {row["mention"] for row in queue(after, project)["rows"]} >= {"A-T", "breast cancer"}
 
 
+def test_a_part_of_another_reading_is_refused(client: Any) -> None:
+    project = create(client, "mention\nbreast and ovarian cancer\n")["id"]
+    key = queue(client, project)["rows"][0]["key"]
+    said = {"key": key, "concept_id": "MESH:D001943|?"}
+    asked = [
+        said | {"part_texts": ["breast and ovarian", "cancer"]},
+        said | {"concept_id": "MESH:D001943|?|?"},
+    ]
+    path = f"/projects/{project}/decisions"
+    refused = [client.post(path, json={"reviewer": "Ada", "decisions": [of]}) for of in asked]
+    assert [answer.status_code for answer in refused] == [409, 422]
+    assert client.get("/decisions").json()["decisions"] == []
+
+
 def test_a_file_that_cannot_be_written_is_no_fault_of_the_request(start: Start) -> None:
     client = start(limits={"seconds": 0.4})  # a quarter of which writes wait
     project = create(client, TABLE)["id"]
