@@ -134,3 +134,12 @@ def test_modules_named_in_strings_point_downward() -> None:
     needs.add_edges_from(named)
     circles = [c for c in networkx.strongly_connected_components(needs) if len(c) > 1]
     assert circles == []
+
+
+def test_the_command_line_starts_where_handlers_take_no_type_arguments() -> None:
+    as_in_3_10 = """
+import logging
+if hasattr(logging.StreamHandler, "__class_getitem__"):
+    del logging.StreamHandler.__class_getitem__
+"""
+    run("-c", f"{as_in_3_10}import linker.cli")

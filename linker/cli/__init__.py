@@ -129,7 +129,7 @@ def run() -> int:
         return 1
 
 
-class Handler(logging.StreamHandler[Any]):
+class Handler(logging.StreamHandler):  # type: ignore[type-arg]  # Python 3.10 takes none
     """Writes a record of the log above the bar, where there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -96,7 +96,7 @@ def serve(
         listening: the socket that takes the connections.
         names, sites: as in `application`.
     """
-    config = uvicorn.Config(application(tools, names, sites), log_level="warning")
+    config = uvicorn.Config(application(tools, names, sites), log_config=None, log_level="warning")
     uvicorn.Server(config).run(sockets=[listening])
 
 

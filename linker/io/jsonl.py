@@ -16,6 +16,7 @@ from linker.io.files import Pathlike, open_binary, parse_json, pyarrow_for, read
 from linker.io.outputs import Layout, decision_from_json
 from linker.io.parsing import check_mention, parse_each, parse_selection, parsing
 from linker.records import (
+    IN_BULK,
     SCHEMA,
     SELECTION,
     Document,
@@ -226,6 +227,8 @@ def from_json(record: Any) -> Prediction:
     if not isinstance(record, Mapping) or record.get("schema") != SCHEMA:
         raise ValueError(f"it is not an object of schema {SCHEMA}")
     values = _checked(record)
+    if values.get("state") == IN_BULK:  # as files write it, see `Prediction.written_state`
+        values["state"] = "model"
     mention = {"text": "mention", "spans": "spans", "document_id": "document_id"}
     values["mention"] = {key: values[name] for key, name in mention.items() if name in values}
     decisions = values.get("decisions", [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
@@ -165,6 +166,24 @@ def test_the_command_serves_over_http(folder: Path) -> None:
             process.terminate()
     assert answer["result"][0][0]["id"] == "MESH:D001260"
     assert (refused.status_code, "--cors" in refused.json()["error"]) == (403, True)
+
+
+def test_what_the_server_warns_of_is_json_where_this_is_asked_for(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        port = place.getsockname()[1]
+    command = [sys.executable, "-m", "linker.cli", "mcp", "--model", str(folder)]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--log-format", "json"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            wait_for(lambda: socket.create_connection(("127.0.0.1", port)).close())
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(b"no request\r\n\r\n")
+                assert b" 400 " in connection.recv(1000)
+        finally:
+            process.terminate()
+        _, errors = process.communicate()
+    records = [json.loads(line) for line in errors.splitlines()]
+    assert "uvicorn.error" in [record["logger"] for record in records]
 
 
 OURS = frozenset(("localhost", "here"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from linker.errors import LinkerError
 from linker.ids import parse_gold
-from linker.io import mentions
+from linker.io import jsonl, mentions
 from linker.io.formats import PREDICTIONS
 from linker.io.outputs import Layout, joined, writer_of
 from linker.records import Candidate, Decision, Document, Mention, Part, Passage, Prediction
@@ -84,3 +85,16 @@ def test_ids_are_gold_where_a_person_confirmed_them(
     (read,) = mentions.read(tmp_path / "x")
     assert isinstance(read, Document)
     assert read.mentions[0].gold == (parse_gold("|".join(["X:1"] * parts)) if is_gold else None)
+
+
+@pytest.mark.parametrize("name", PREDICTIONS)
+def test_what_was_accepted_in_bulk_is_written(name: str) -> None:
+    best = Candidate("OMOP:1", "Gout", "gout", 1.0, confidence=0.9)
+    said = Decision("Gout", "OMOP:1", reviewer="ann", bulk=True)
+    mention = Mention("Gout", ((0, 4),), type="Disease")
+    answer = Prediction(mention, (Part("Gout", candidates=(best,)),), decisions=(said,))
+    document = Document("1", (Passage("Gout"),), (mention,))
+    assert "1" in written(name, (document, [answer]), decisions=True).split("Gout", 1)[1]
+    assert jsonl.from_json(answer.to_dict()) == replace(
+        answer, mention=replace(mention, type="", document_id=None)
+    )
