@@ -364,6 +364,8 @@ def test_undo_among_changes_selects_none_by_the_number_of_a_row(
         pass
     rows = asked(f"{address}projects/{project}/queue?show=all&sort=document")["rows"]
     (key,) = (row["key"] for row in rows if row["mention"] == "sore foot")
+    (same,) = (d for d in service.store.list() if str(d.id) == key)
+    assert same.mention == "podagra"  # its change is listed, too
     with opened(context, address, "review?project=1&show=all") as page:
         page.fill("#reviewer", "Ann")
         page.focus("#rows")
@@ -371,8 +373,6 @@ def test_undo_among_changes_selects_none_by_the_number_of_a_row(
         page.click("#show-release")
         selected = page.locator("#release-view [aria-current=true]")
         status = page.locator("#status")
-        of_the_row = page.locator("#release-view li", has_text="podagra by Bob")
-        expect(of_the_row).to_have_attribute("data-change", key)  # the same number
         expect(selected).to_contain_text("sore foot")
         page.keyboard.press("a")
         expect(status).to_contain_text("1 decision accepted.")
