@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
+from xml.parsers import expat
 
 from linker.errors import (
     Cancelled,
@@ -52,13 +53,12 @@ _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 _END = object()  # behind the last row of a sheet
 _MOST_ROWS = 1_048_576  # of a sheet, as Excel has them
 _MOST_COLUMNS = 16_384  # of a sheet, as Excel has them
-_LONGEST_ROW = 4_000_000  # characters of a row of a text
+_LONGEST_ROW = 4_000_000  # characters of a row
+_LONGEST_CELL = 100_000  # characters of a cell of a workbook; Excel takes 32,767
 _MOST_TIMES = 100  # that a part of a workbook may unpack to; those of programs do to 30 at most
 _SMALL_PART = 1_000_000  # bytes of a part that may unpack to more times
 _MOST_TEXTS = 1_000_000  # that the cells of a workbook share, which are in memory at once
 _CHECKED = 1_000  # rows after which it is seen whether somebody still wants them
-_COUNTED = re.compile(rb"[<:](row|c|si)(?=[\s/>])")  # the tags of rows, cells and shared texts
-_LONGEST_TAG = len(b"<row")
 _PART = 1 << 18  # bytes of a workbook that are unpacked at a time
 _ZIP = b"PK\x03\x04"  # how a workbook begins
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that spreadsheets may compute
@@ -438,6 +438,9 @@ class Workbook:
                 widest = max(widest, len(values))
                 if count > _MOST_ROWS:
                     raise ValueError(f"a sheet has more than {_MOST_ROWS:,} rows")
+                size = sum(len(value) for value in values if isinstance(value, str))
+                if size > _LONGEST_ROW:  # of texts that cells share
+                    raise ValueError(f"a row has more than {_LONGEST_ROW:,} characters")
                 if count * widest > files.MOST_CELLS:
                     raise ValueError(f"a sheet has more than {files.MOST_CELLS:,} cells")
                 if count % _CHECKED == 0:
@@ -515,7 +518,8 @@ def _check_size(archive: zipfile.ZipFile, most: int) -> None:
 
 
 def _check_tags(archive: zipfile.ZipFile, most_texts: int) -> None:
-    """Count the rows, cells and shared texts of a workbook, which is far quicker than to read them.
+    """Count the rows, cells, shared texts and characters of a workbook, in less time and memory
+    than it takes to read them.
 
     Args:
         archive: the workbook.
@@ -525,24 +529,82 @@ def _check_tags(archive: zipfile.ZipFile, most_texts: int) -> None:
         ValueError: they are too many.
     """
     for part in archive.infolist():
-        rows = cells = texts = 0
-        rest = b""
-        with archive.open(part) as file:
+        counts = _Counts(most_texts)
+        parser = expat.ParserCreate()
+        parser.StartElementHandler = counts.begin
+        parser.EndElementHandler = counts.end
+        parser.CharacterDataHandler = counts.add_text
+        with archive.open(part) as file, contextlib.suppress(expat.ExpatError):  # a picture, say
             while block := file.read(_PART):
                 check_wanted()
-                tags = _COUNTED.findall(rest + block)
-                rest = block[-_LONGEST_TAG:]
-                rows += tags.count(b"row")
-                cells += tags.count(b"c")
-                texts += tags.count(b"si")
-                if rows > _MOST_ROWS:
-                    raise ValueError(f"a sheet has more than {_MOST_ROWS:,} rows")
-                if cells > files.MOST_CELLS:
-                    raise ValueError(f"a sheet has more than {files.MOST_CELLS:,} cells")
-                if texts > most_texts:
-                    raise ValueError(f"its cells have more than {most_texts:,} different texts")
-                if cells > (rows + 1) * _MOST_COLUMNS:
-                    raise ValueError(f"a row has more than {_MOST_COLUMNS:,} cells")
+                parser.Parse(block)
+
+
+class _Counts:
+    """What a part of a workbook has, while it is parsed.
+
+    Args:
+        most_texts: that its cells may share.
+    """
+
+    def __init__(self, most_texts: int) -> None:
+        self._most_texts = most_texts
+        self._rows = 0
+        self._cells = 0
+        self._texts = 0
+        self._is_in_cell = False  # or in a text that cells share
+        self._cell_size = 0  # characters so far
+        self._row_size = 0
+
+    def begin(self, tag: str, _: object) -> None:
+        """Note that an element begins.
+
+        Raises:
+            ValueError: they are too many.
+        """
+        name = tag.rpartition(":")[2]
+        if name == "row":
+            self._rows += 1
+            self._row_size = 0
+            if self._rows > _MOST_ROWS:
+                raise ValueError(f"a sheet has more than {_MOST_ROWS:,} rows")
+        elif name == "c":
+            self._cells += 1
+            self._begin_cell()
+            if self._cells > files.MOST_CELLS:
+                raise ValueError(f"a sheet has more than {files.MOST_CELLS:,} cells")
+            if self._cells > (self._rows + 1) * _MOST_COLUMNS:
+                raise ValueError(f"a row has more than {_MOST_COLUMNS:,} cells")
+        elif name == "si":
+            self._texts += 1
+            self._row_size = 0
+            self._begin_cell()
+            if self._texts > self._most_texts:
+                raise ValueError(f"its cells have more than {self._most_texts:,} different texts")
+
+    def _begin_cell(self) -> None:
+        self._is_in_cell = True
+        self._cell_size = 0
+
+    def end(self, tag: str) -> None:
+        """Note that an element ends."""
+        if tag.rpartition(":")[2] in ("c", "si"):
+            self._is_in_cell = False
+
+    def add_text(self, text: str) -> None:
+        """Note that a text goes on.
+
+        Raises:
+            ValueError: it is longer than that of a cell, or those of a row.
+        """
+        if not self._is_in_cell:
+            return
+        self._cell_size += len(text)
+        self._row_size += len(text)
+        if self._cell_size > _LONGEST_CELL:
+            raise ValueError(f"a cell has more than {_LONGEST_CELL:,} characters")
+        if self._row_size > _LONGEST_ROW:
+            raise ValueError(f"a row has more than {_LONGEST_ROW:,} characters")
 
 
 @contextlib.contextmanager

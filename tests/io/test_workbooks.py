@@ -145,3 +145,50 @@ def test_a_workbook_of_too_much_is_refused_before_it_is_parsed(
     monkeypatch.setattr(openpyxl, "load_workbook", lambda *_, **__: pytest.fail("it was parsed"))
     with pytest.raises(LinkerError):
         tables.read(rewritten(path, part, lambda _: start + content), ["disease"], most=10**8)
+
+
+NOISE = "".join(f"{number:x}" for number in range(40_000)).encode()  # it packs as texts do
+
+
+@pytest.mark.parametrize(
+    ("part", "content"),
+    [
+        (SHEET, _SHEET_START + b'<row><c t="inlineStr"><is><t>' + NOISE),
+        (SHEET, _SHEET_START + b"<row><c><v>" + NOISE),
+        (SHEET, _SHEET_START + b"<row><c t='inlineStr'><is><t>a<!-- <c> --><![CDATA[</c>" + NOISE),
+        (SHEET, _SHEET_START + b"<row>" + b"<c><v>12345</v></c>" * 40 + b"</row>"),
+        ("xl/sharedStrings.xml", _TEXTS_START + b"<si><r><t>" + NOISE[:90_000] * 2),
+    ],
+    ids=["inline", "value", "hidden", "row", "shared"],
+)
+def test_a_long_cell_or_row_is_refused_before_it_is_in_memory(
+    path: Path, monkeypatch: pytest.MonkeyPatch, part: str, content: bytes
+) -> None:
+    monkeypatch.setattr("linker.io.rows._LONGEST_ROW", 120 if b"12345" in content else 4_000_000)
+    monkeypatch.setattr("openpyxl.load_workbook", None)  # what reads it is not called
+    with pytest.raises(LinkerError, match="characters"):
+        tables.read(rewritten(path, part, lambda _: content), ["disease"])
+
+
+def test_a_row_of_texts_that_cells_share_is_refused_where_it_is_long(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linker.io.rows._LONGEST_ROW", 100)
+    assert tables.read(path, ["disease"]).header[1] == "disease"
+    book = openpyxl.load_workbook(path)
+    book["Data"].append(["gout " * 10] * 3)
+    book.save(path)
+    with pytest.raises(LinkerError, match="characters"):
+        tables.read(path, ["disease"])
+
+
+def test_what_is_no_cell_may_be_long(path: Path) -> None:
+    """Such as the formulas that format cells, behind the last one, and notes of programs."""
+    end = b"</sheetData>"
+    further = b"<conditionalFormatting><cfRule><formula>" + NOISE + b"</formula></cfRule>"
+    long = rewritten(
+        path, SHEET, lambda d: d.replace(end, end + further + b"</conditionalFormatting>")
+    )
+    long = rewritten(long.rename(path), "docProps/notes.xml", lambda _: b"<x>" + NOISE + b"</x>")
+    table = tables.read(long, ["disease"])
+    assert [row.cells[1] for row in table.rows()] == ["gout", "", "measles"]

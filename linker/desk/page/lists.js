@@ -13,10 +13,20 @@ export class ListView {
     this.key = null; // of the row that was selected last
     this.before = -1; // the place before that of a selected row which is no longer in the list
     this.element.addEventListener("keydown", (event) => this.enter(event));
+    // rows that are folded away, or no more, change the places of those behind them
+    this.element.addEventListener("toggle", () => this.redrawn(null), true);
   }
 
+  /** The rows that are seen: none that is folded away. */
   get rows() {
-    return [...this.element.querySelectorAll("[data-key]")];
+    const every = [...this.element.querySelectorAll("[data-key]")];
+    return every.filter((row) => !row.closest("details:not([open])"));
+  }
+
+  /** The selected row, where it is seen; undefined otherwise. */
+  get selected() {
+    const row = this.rows[this.current];
+    return row?.dataset.key === this.key ? row : undefined;
   }
 
   get total() {
@@ -82,7 +92,7 @@ export class ListView {
 
   /** Give the focus to the mention of the selected row, or to that row; without one, to the answer. */
   focus() {
-    const row = this.rows[this.current];
+    const row = this.selected;
     (row?.querySelector(".name") ?? row ?? byId("answer")).focus({ preventScroll: true });
   }
 

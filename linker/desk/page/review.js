@@ -339,7 +339,7 @@ const acceptChanges = (wanted, question) =>
 /** Accept the change of a new release that is selected when the turn of the key comes. */
 const acceptSelected = () =>
   steps.acceptChanges(() => {
-    const row = lists.release.rows[lists.release.current];
+    const row = lists.release.selected;
     const isAcceptable = row?.querySelector("button");
     return isAcceptable && { accept: [Number(row.dataset.key)], project: Number(project) };
   });

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import sqlite3
 import zlib
@@ -27,7 +26,6 @@ from linker.records import Decision
 
 _NO = ("0", "no", "false")  # in the column of flags
 _LISTED = 3  # mentions that notes name
-_TOGETHER = 1_000  # documents whose texts are compared
 _MANY = 3  # mentions with decisions on others, which nobody corrected by hand
 _WHY_STRANGE = "this is another project's file, or another column was named"
 
@@ -229,7 +227,7 @@ def _known_documents(connection: sqlite3.Connection, file: Content, project: int
     """The places of the documents of a file that a project has already."""
     known = set[int]()
     documents = enumerate(file.documents)
-    while batch := list(itertools.islice(documents, _TOGETHER)):
+    for batch in rows.batches(documents, lambda placed: rows.cost_of_document(placed[1])):
         texts = _texts(connection, [document.id for _, document in batch], project)
         known |= {place for place, d in batch if _plain(d.text) in texts.get(d.id, ())}
     return frozenset(known)

@@ -402,6 +402,11 @@ class Queue:
         return self._linker.dictionary
 
     @property
+    def mentions(self) -> int:
+        """The number of the mentions that the queue was made of."""
+        return int(self._mentions[0])
+
+    @property
     def types(self) -> list[str]:
         """The types of mentions."""
         return sorted({kind for _, kind, *_ in self.connection.execute(_SUMMARY)} - {""})

@@ -55,6 +55,7 @@ MENTIONS = f"(SELECT * FROM mentions WHERE {_OF_WHOLE})"
 DOCUMENTS = f"(SELECT * FROM documents WHERE {_OF_WHOLE})"
 """The documents of whole sources."""
 _BATCH = 500  # rows, or mentions of documents, that are stored together
+_CHARACTERS = 2_000  # of a row or document that cost as much as a row: a batch has a million
 STALE = 60.0  # seconds after which nobody stores a source any more that is not whole
 _OF_PROJECT = ("mentions", "answers", "documents", "sources")
 """Tables whose rows go with their project, in this order: those before name those behind."""
@@ -379,9 +380,9 @@ def _store(store: DecisionStore, begun: Begun, file: Content, write: Write) -> i
     is removed by the next one.
     """
     try:
-        for rows in _batches(file.rows, lambda row: 1):
+        for rows in batches(file.rows, _cost_of_row):
             write(_add_rows, store, begun, rows)
-        for documents in _batches(file.new_documents, lambda d: 1 + len(d.mentions)):
+        for documents in batches(file.new_documents, cost_of_document):
             write(_add_documents, store, begun, documents, file.is_marked)
         write(_finish, store, begun, file)
     except Cancelled:
@@ -394,7 +395,18 @@ def _store(store: DecisionStore, begun: Begun, file: Content, write: Write) -> i
     return begun.project
 
 
-def _batches(items: Iterable[_Item], cost: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+def _cost_of_row(row: Row) -> int:
+    """What a row counts for in a batch."""
+    return 1 + (len(row.text) + sum(map(len, row.cells))) // _CHARACTERS
+
+
+def cost_of_document(document: Document) -> int:
+    """What a document counts for in a batch."""
+    characters = sum(len(passage.text) for passage in document.passages)
+    return 1 + len(document.mentions) + characters // _CHARACTERS
+
+
+def batches(items: Iterable[_Item], cost: Callable[[_Item], int]) -> Iterator[list[_Item]]:
     """Yield items that are stored together, by what they cost.
 
     Raises:

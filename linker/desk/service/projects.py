@@ -135,7 +135,7 @@ async def create(
     again: Again = False,
 ) -> dict[str, Any]:
     """Keep a file as a project; its mentions are linked from now on, as time allows."""
-    async with desk.turn(upload.size):
+    async with desk.turn(upload.file, upload.size):
         read = await upload.read(desk)
         session = Session(desk.service.linker, desk.origin, reviewer)
         said = await _reviewed_in(desk, read, session)
@@ -154,7 +154,7 @@ async def preview(desk: Desk, upload: Uploaded) -> dict[str, Any]:
     are its `columns`, and `column` holds the mentions; where it is null, somebody has to name it,
     and one may be `suggested`.
     """
-    async with desk.turn(upload.size):
+    async with desk.turn(upload.file, upload.size):
         try:
             return sources.preview(await upload.read(desk), upload.file)
         except ColumnNeeded as needed:
@@ -174,7 +174,7 @@ async def add(
     project = await desk.read(lambda connection: rows.project(connection, number))
     there = await desk.read(lambda connection: rows.sources(connection, number))
     known = [source.column for source in there]
-    async with desk.turn(upload.size):
+    async with desk.turn(upload.file, upload.size):
         try:
             read = await upload.read(desk, known)
         except ColumnNeeded:

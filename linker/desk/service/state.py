@@ -43,6 +43,7 @@ logger = logging.getLogger(__name__)
 
 FEW = 100  # items of a request that are gone over at once
 _THREADS = 4  # for work that is not linked in batches: a long text does not hold up a short one
+_UPLOADS = 3  # threads for files that are read and stored, which take long: they hold up no others
 _SECONDS = 0.1  # of a batch, after which others may have their turn
 _LATEST = 10_000  # texts of which drift is told
 _PATIENCE = 0.25  # share of the time for an answer that a write waits for other processes
@@ -103,6 +104,7 @@ class Service:
         Gauge("linker_drift", what, registry=self.figures).set_function(lambda: self.model.drift)
         self._batcher = Batcher(self.limits.batch, self.limits.waiting, _SECONDS)
         self._threads = ThreadPoolExecutor(_THREADS, "linker-other")
+        self._uploads = ThreadPoolExecutor(_UPLOADS, "linker-uploads")
         self._writer = ThreadPoolExecutor(1, "linker-decisions")
         self._loading = asyncio.Lock()
         self.ending = threading.Event()
@@ -167,10 +169,12 @@ class Service:
     async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
         """Call a function beside the thread that links, until the caller gives up."""
         is_given_up = threading.Event()
-        return await self._run(is_given_up, is_given_up.is_set, partial(function, *args))
+        call = partial(function, *args)
+        return await self._run(self._threads, is_given_up, is_given_up.is_set, call)
 
     async def run_until_end(self, function: Callable[..., _Result], *args: Any) -> _Result:
-        """Call a function as `run` does, and give it up when the process is told to stop.
+        """Call a function that reads or stores files as `run` does, in threads of their own, and
+        give it up when the process is told to stop.
 
         Raises:
             Failure: it was given up so.
@@ -181,18 +185,22 @@ class Service:
             return is_given_up.is_set() or self.ending.is_set()
 
         try:
-            return await self._run(is_given_up, is_over, partial(function, *args))
+            return await self._run(self._uploads, is_given_up, is_over, partial(function, *args))
         except Cancelled:
             reason = "the service is stopping, and nothing was kept; send it again later"
             raise Failure(503, reason, headers={"Retry-After": "5"}) from None
 
     async def _run(
-        self, is_given_up: threading.Event, is_over: Callable[[], bool], call: Callable[[], _Result]
+        self,
+        threads: ThreadPoolExecutor,
+        is_given_up: threading.Event,
+        is_over: Callable[[], bool],
+        call: Callable[[], _Result],
     ) -> _Result:
         """Call a function in a thread; where nobody waits for it any more, the event is set."""
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._threads, call_while_wanted, is_over, call)
+            return await loop.run_in_executor(threads, call_while_wanted, is_over, call)
         finally:
             is_given_up.set()
 
@@ -277,6 +285,7 @@ class Service:
         self.ending.set()
         await self._batcher.close()
         self._threads.shutdown()
+        self._uploads.shutdown()
         self._writer.shutdown()
         if self.store is not None:
             self.store.close()

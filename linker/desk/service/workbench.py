@@ -8,7 +8,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
@@ -24,13 +24,15 @@ from linker.desk.projects.store import Missing, Origin, Project
 from linker.desk.service.errors import Failure
 from linker.desk.service.state import Model, Service
 from linker.errors import LinkerError
-from linker.io import files
+from linker.io import rows as tables
+from linker.io.files import OpenFile
 from linker.linking.decided import Decided
 
 logger = logging.getLogger(__name__)
 
 _QUEUES = 16  # of projects that are kept in memory, of large ones fewer:
 _MENTIONS = 600_000  # that they have together; 200,000 rows take some 130 MB
+_SMALL_FILE = 100_000  # bytes of a file that others need not wait for: some 10,000 rows
 _PAUSE = 10.0  # seconds after which what failed is tried again
 
 _Result = TypeVar("_Result")
@@ -43,6 +45,11 @@ class _Kept:
     queue: Queue
     model: Model  # that it is made for
     mentions: int  # that it counts for among the others
+
+
+def _weight(mentions: int) -> int:
+    """What a queue of so many mentions counts for among the others."""
+    return min(max(mentions, _MENTIONS // _QUEUES), _MENTIONS)
 
 
 class Workbench:
@@ -151,7 +158,11 @@ class Workbench:
             with self._opening:
                 queue = self._queue(number, model)
             with queue.reading(decided, is_hurried=is_hurried):
-                return function(queue)
+                result = function(queue)
+                mentions = queue.mentions
+            with self._opening:
+                self._weigh(number, queue, mentions)
+            return result
 
         return await asyncio.to_thread(call)
 
@@ -162,9 +173,14 @@ class Workbench:
             queue = Queue(self.store, number, model.linker)
             with self.store.reading(queue.connection) as connection:
                 mentions = rows.count_mentions(connection, number)
-            size = min(max(mentions, _MENTIONS // _QUEUES), _MENTIONS)
-            kept = self._queues[number] = _Kept(queue, model, size)
+            kept = self._queues[number] = _Kept(queue, model, _weight(mentions))
         return kept.queue
+
+    def _weigh(self, number: int, queue: Queue, mentions: int) -> None:
+        """Count a queue for what it has now, where files were added since; others may go for it."""
+        kept = self._queues.get(number)
+        if kept is not None and kept.queue is queue and kept.mentions != _weight(mentions):
+            self._queues[number] = replace(kept, mentions=_weight(mentions))
 
     async def take(self, function: Callable[..., _Result], *args: Any) -> _Result:
         """Call what writes, and link then what waits, also where nobody waits for it any more."""
@@ -194,13 +210,16 @@ class Workbench:
         return await asyncio.shield(take())
 
     @contextlib.asynccontextmanager
-    async def turn(self, size: int) -> AsyncIterator[None]:
-        """Wait until a file may be read: large ones are read and stored one after the other.
+    async def turn(self, file: OpenFile, size: int) -> AsyncIterator[None]:
+        """Wait until a file may be read: those that may have many rows are read and stored one
+        after the other, and so are workbooks, which unpack to far more than their bytes.
 
         Args:
+            file: that is to be read.
             size: of the file, in bytes.
         """
-        async with self._large if size > files.IN_MEMORY else contextlib.nullcontext():
+        is_large = size > _SMALL_FILE or tables.is_workbook(file)
+        async with self._large if is_large else contextlib.nullcontext():
             yield
 
     # linking

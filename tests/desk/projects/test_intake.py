@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from linker.desk.projects import intake
 from linker.desk.projects.store import OtherKind, Taken
 from linker.errors import LinkerError
 from linker.records import Decision
@@ -169,6 +171,25 @@ def test_documents_that_a_project_has_are_not_added_again(desk: Desk) -> None:
     assert notes[-1] == "documents that the project has already, which were not added: 2"
     with desk.reading() as queue:
         assert queue.summary()["documents"] == 3
+
+
+def test_long_documents_are_compared_a_few_at_a_time(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "No gout was seen here. " * 5_000
+    lines = [json.dumps({"id": str(number), "text": text}) for number in range(30)]
+    counts = list[int]()
+
+    def texts(_: Any, ids: list[str], __: int) -> dict[str, set[str]]:
+        counts.append(len(ids))
+        return {}
+
+    desk.create(lines[0], "a.jsonl")
+    monkeypatch.setattr("linker.desk.projects.intake._texts", texts)
+    file = desk.read("\n".join(lines[1:]), "b.jsonl", None, None, 1)
+    with desk.store.reading() as connection:
+        assert intake._known_documents(connection, file, 1) == frozenset()
+    assert (sum(counts), max(counts) * len(text) < 1_200_000) == (29, True)
 
 
 def test_texts_of_one_name_have_ids_of_their_own(desk: Desk) -> None:

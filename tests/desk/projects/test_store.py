@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -206,3 +207,31 @@ def test_a_project_that_is_deleted_meanwhile_gets_no_more_rows(store: DecisionSt
     with pytest.raises(Missing):
         rows.add(store, 1, names(2_500), write)
     assert left(store) == [0, 0, 0, 0, 0]
+
+
+def written(store: DecisionStore, file: sources.Content) -> list[int]:
+    """How many rows or documents are stored together of a file that becomes a project."""
+    counts = list[int]()
+
+    def write(function: Any, *arguments: Any) -> Any:
+        if function in (rows._add_rows, rows._add_documents):
+            counts.append(len(arguments[2]))
+        return function(*arguments)
+
+    rows.create(store, "p", file, "", "ann", Origin("", ""), write)
+    return counts
+
+
+def test_long_texts_are_stored_in_batches_of_few(store: DecisionStore) -> None:
+    text = "No gout was seen here. " * 5_000
+    lines = [json.dumps({"id": str(number), "text": text}) for number in range(30)]
+    file = sources.read("\n".join(lines).encode(), "a.jsonl", None, None, 10**8)
+    counts = written(store, file)
+    assert (sum(counts), max(counts) * len(text) < 1_200_000) == (30, True)
+
+
+def test_rows_with_long_cells_are_stored_in_batches_of_few(store: DecisionStore) -> None:
+    note = "seen " * 20_000
+    table = "mention,note\n" + f"gout,{note}\n" * 30
+    counts = written(store, sources.read(table.encode(), "a.csv", None, None, 10**8))
+    assert (sum(counts), max(counts) * len(note) < 1_200_000) == (30, True)

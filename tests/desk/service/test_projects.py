@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import sqlite3
+import threading
 import time
 import zipfile
 from pathlib import Path
@@ -14,6 +16,10 @@ import pytest
 pytest.importorskip("cachetools", reason="the extra serve is not installed")
 
 from cachetools import LRUCache
+
+from linker.desk.service.workbench import Workbench
+from linker.errors import LinkerError
+from linker.io.files import OpenFile
 
 from .conftest import Start
 
@@ -408,3 +414,78 @@ def test_of_large_projects_few_are_kept_in_memory(
         create(client, "gout\n" * rows, f"{name}.txt")
         assert queue(client, len(client.get("/projects").json()["projects"]))["mentions"] == rows
     assert {number: one.mentions for number, one in kept.items()} == {3: 32}
+
+
+def test_a_queue_counts_for_what_was_added_since(client: Any) -> None:
+    desk = client.app.state.workbench
+    create(client, "gout\n", "a.txt")
+    queue(client, 1)
+    few = desk._queues.currsize
+    text = "".join(f"gout {number}\n" for number in range(40_000))
+    assert client.post("/projects/1/sources?file=b.txt", content=text.encode()).status_code == 201
+    queue(client, 1)
+    assert (few, desk._queues.currsize) == (37_500, 40_001)
+
+
+def workbook() -> bytes:
+    openpyxl = pytest.importorskip("openpyxl", reason="the extra sheets is not installed")
+    file = io.BytesIO()
+    openpyxl.Workbook().save(file)
+    return file.getvalue()
+
+
+def test_files_that_may_have_many_rows_are_read_one_after_the_other(client: Any) -> None:
+    sheet = workbook()
+    large = b"gout\n" * 25_000
+
+    async def is_entered(desk: Workbench, content: bytes) -> bool:
+        """Whether a file may be read at once."""
+        turn = desk.turn(OpenFile(io.BytesIO(content), "file"), len(content))
+        entering = asyncio.create_task(turn.__aenter__())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        if not entering.done():
+            entering.cancel()
+            return False
+        await turn.__aexit__(None, None, None)
+        return True
+
+    async def during(content: bytes) -> list[bool]:
+        desk = Workbench(client.service, client.service.store)
+        async with desk.turn(OpenFile(io.BytesIO(content), "file"), len(content)):
+            return [await is_entered(desk, other) for other in (b"gout\n", sheet, large)]
+
+    assert asyncio.run(during(sheet)) == [True, False, False]
+    assert asyncio.run(during(large)) == [True, False, False]
+    assert asyncio.run(during(b"gout\n")) == [True, True, True]
+
+
+def test_files_that_take_long_hold_up_no_other_requests(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = start(limits={"seconds": 5})
+    is_over = threading.Event()
+    begun = threading.Semaphore(0)
+
+    def read(*_: Any, **__: Any) -> Any:
+        begun.release()
+        is_over.wait(30)
+        raise LinkerError("it took long")
+
+    monkeypatch.setattr("linker.desk.service.projects.sources.read", read)
+
+    def send() -> None:
+        client.post("/projects/preview?file=a.txt", content=b"gout\n")
+
+    threads = [threading.Thread(target=send) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(3):
+            assert begun.acquire(timeout=20)
+        body = {"documents": [{"id": "1", "text": "No gout."}]}
+        assert client.post("/annotate", json=body).status_code == 200
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()

@@ -303,3 +303,49 @@ def test_keys_go_by_the_changes_that_are_seen(address: str, context: Any) -> Non
         assert [(d["mention"], d["reviewer"]) for d in made] == [
             (second.partition(" by ")[0], "Ann")
         ]
+
+
+@needs_browser
+def test_no_key_accepts_a_change_that_is_folded_away(
+    service: Service, address: str, context: Any
+) -> None:
+    expect = pytest.importorskip("playwright.sync_api").expect
+    assert service.store
+    scopes = [str(number) for number in range(100, 203)]
+    service.store.add(Decision("sore foot", "D:1", reviewer="Bob", scope=of) for of in scopes)
+    asked(f"{address}projects?file=names.txt", b"podagra\ngout\n")
+    with opened(context, address, "review?project=1&show=all") as page:
+        page.fill("#reviewer", "Ann")
+        page.focus("#rows")
+        page.locator("#remarks").wait_for()
+        page.click("#show-release")
+        selected = page.locator("#release-view [aria-current=true]")
+        status = page.locator("#status")
+        details = page.locator("#release-view details")
+        folded = details.locator("li")
+        expect(folded).to_have_count(4)
+        expect(selected).to_contain_text("sore foot")
+        for _ in range(102):  # two that are accepted together, and a hundred that are seen
+            page.keyboard.press("j")
+        expect(selected).to_contain_text("tea allergy")
+        expect(selected).to_be_visible()
+        page.keyboard.press("a")
+        expect(status).to_contain_text("1 decision accepted.")
+        expect(selected).to_contain_text("toe trouble")
+        details.locator("summary").click()
+        expect(folded.last).to_be_visible()
+        page.keyboard.press("k")
+        expect(selected).to_have_text(folded.last.text_content())
+        expect(selected).to_be_focused()
+        page.keyboard.press("k")
+        expect(selected).to_have_text(folded.nth(2).text_content())
+        page.keyboard.press("a")
+        expect(folded).to_have_count(3)
+        expect(folded.last).to_be_visible()  # the list was drawn anew, and is unfolded still
+        expect(selected).to_have_text(folded.last.text_content())
+        details.locator("summary").click()
+        expect(selected).not_to_be_visible()
+        page.keyboard.press("a")
+        expect(status).to_contain_text("This one has no Accept")
+    made = [d for d in service.store.list() if d.reviewer == "Ann"]
+    assert [(d.mention, d.scope) for d in made] == [("tea allergy", ""), ("sore foot", "201")]
