@@ -319,10 +319,10 @@ def add_new(
     """Add the decisions that the store never had, so that an import may be repeated.
 
     A decision with a time was stored before if one of that time was; where either is of mappings
-    (SSSOM), whose times are days, if one of that day was. A decision without a time was stored before if one was
-    at any time, also if it was replaced or withdrawn since. But where the file itself has decisions
-    on the mention, with times, only what was stored after them counts: somebody who reviewed a
-    table that shows them may well have returned to an earlier concept.
+    (SSSOM), whose times are days, if one of that day was. A decision without a time was stored
+    before if one was at any time, also if it was replaced or withdrawn since. But where the file
+    itself has decisions on the mention, with times, only what was stored after them counts:
+    somebody who reviewed a table that shows them may well have returned to an earlier concept.
 
     Args:
         store: the file.
