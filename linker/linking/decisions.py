@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -169,22 +169,20 @@ def in_force(
     Args:
         decisions: those that were not withdrawn, in order of entry, which counts instead of their
             times.
-        dictionary: ids are those that it has now; decisions whose ids it cannot follow are left
-            out, and so is what they replace. None: ids are as they were said.
+        dictionary: ids are those that it has now. What replaces what is told by the ids as they
+            were said, since two concepts may have become one; decisions whose ids it cannot follow
+            are left out, and so is what they replace. None: ids are as they were said.
 
     Returns:
         The decisions of each form and scope, in order of entry.
     """
     places = {}
     for place, of_place in by_place(decisions).items():
-        lost = set[int]()
+        kept = _latest(of_place)
         if dictionary is not None:
-            now = [followed(decision, dictionary) for decision in of_place]
-            lost = {number for number, decision in enumerate(now) if decision is None}
-            pairs = zip(now, of_place, strict=True)
-            of_place = [new or decision for new, decision in pairs]
-        latest = _latest(of_place)
-        if kept := [decision for number, decision in latest.items() if number not in lost]:
+            now = [followed(decision, dictionary) for decision in kept]
+            kept = [decision for decision in now if decision is not None]
+        if kept:
             places[place] = kept
     return places
 
@@ -197,8 +195,8 @@ def voice(decision: Decision) -> tuple[str, bool]:
     return person(decision.reviewer), bool(decision.settles)
 
 
-def _latest(decisions: Iterable[Decision]) -> dict[int, Decision]:
-    """Those that are in force of the decisions at a place, by their numbers there, in order."""
+def _latest(decisions: Iterable[Decision]) -> list[Decision]:
+    """Those that are in force of the decisions at a place, in order."""
     kept: dict[int, Decision] = {}
     for number, decision in enumerate(decisions):
         if not decided_places(decision):  # as "?", which says nothing
@@ -210,7 +208,7 @@ def _latest(decisions: Iterable[Decision]) -> dict[int, Decision]:
             else:
                 kept[earlier] = left
         kept[number] = decision
-    return kept
+    return [*kept.values()]
 
 
 def _left_of(earlier: Decision, later: Decision) -> Decision | None:
@@ -220,7 +218,7 @@ def _left_of(earlier: Decision, later: Decision) -> Decision | None:
     if name != later_name or (later_settles and not settles):
         return earlier
     if not (earlier.accepted or later.accepted):
-        is_other = set(filter(None, said_of(later))).isdisjoint(said_of(earlier))
+        is_other = set(concepts_of(later)).isdisjoint(concepts_of(earlier))
         return earlier if is_other else None
     if not earlier.accepted:
         return None if denied_places(later, earlier) else earlier
@@ -257,11 +255,24 @@ def is_outlived(rejected: Decision, decisions: Iterable[Decision]) -> bool:
     return False
 
 
+def _undenied(accepted: Decision, decisions: Iterable[Decision]) -> Decision | None:
+    """What counts of an accepted decision where its reviewer rejected what its id stands for now.
+
+    Each was said of another concept, whichever came first; now somebody has to decide.
+    """
+    places = set[int]()
+    for other in decisions:
+        if not other.accepted and person(other.reviewer) == person(accepted.reviewer):
+            places |= denied_places(accepted, other)
+    return opened(accepted, places)
+
+
 def standing(decisions: Sequence[Decision]) -> Sequence[Decision]:
     """Those that count of the decisions in force at a place.
 
     Beside one that settles a dispute, what its reviewer and those that it names said before of the
-    same parts does not, nor does a rejection that is outlived. What was accepted in bulk does not
+    same parts does not, nor does a rejection that is outlived, nor what was accepted by another id
+    of a concept that its reviewer rejects. What was accepted in bulk does not
     where somebody who looked accepts something, be it that there is no concept, or rejects what it
     accepts.
     """
@@ -269,6 +280,8 @@ def standing(decisions: Sequence[Decision]) -> Sequence[Decision]:
         decisions = _settled(decisions)
     if any(d.said for d in decisions):
         decisions = [d for d in decisions if d.accepted or not is_outlived(d, decisions)]
+        left = [_undenied(d, decisions) if d.accepted and d.said else d for d in decisions]
+        decisions = [d for d in left if d is not None]
     seen = [d for d in decisions if not d.bulk]
     if len(seen) == len(decisions):
         return decisions
@@ -470,16 +483,24 @@ def fate(decision: Decision, dictionary: Dictionary) -> tuple[Fate, tuple[str, .
 def followed(decision: Decision, dictionary: Dictionary) -> Decision | None:
     """The decision with the ids that a dictionary has now; None where it cannot follow.
 
-    Where they are others, `said` has those of before.
+    Where they are others, `said` has those of before, spelled as the dictionary spells them.
     """
     state, now = fate(decision, dictionary)
     if state not in ("current", "merged"):
         return None
     if now == (ids := concepts_of(decision)):  # as nearly always
         return decision
-    names = dict(zip(ids, now, strict=True))
+    followed_ids = _renamed(decision.concept_id, dict(zip(ids, now, strict=True)))
+    said = decision.said
+    if state == "merged" and not said:
+        spelled = {identifier: dictionary.identify(identifier) or identifier for identifier in ids}
+        said = _renamed(decision.concept_id, spelled)
+    return replace(decision, concept_id=followed_ids, said=said)
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """A text of ids, of which each has another name."""
     parts: list[list[str] | None] = []
-    for part in split_ids(decision.concept_id):
+    for part in split_ids(text, spell=str):
         parts.append(None if part is None else [names[identifier] for identifier in part])
-    said = decision.said or decision.concept_id
-    return replace(decision, concept_id=join_ids(parts), said=said)
+    return join_ids(parts)

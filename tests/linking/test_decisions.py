@@ -302,13 +302,14 @@ def test_what_becomes_of_decisions_in_another_release(
     assert kept is None or [*map(bool, parts_of(kept))] == [*map(bool, parts_of(decision))]
 
 
-def test_ids_of_another_release_are_followed_before_anything_is_replaced(
+def test_ids_of_another_release_are_followed_after_what_they_replace_is_known(
     dictionary: Dictionary,
 ) -> None:
     old, gone = Decision("m", "X:11"), Decision("n", "X:9")
     rejected = Decision("m", "X:1", accepted=False)
     places = in_force([old, Decision("n", "X:1"), gone, rejected], dictionary)
-    assert places == {("m", ""): [rejected]}  # and what X:9 replaced does not come back
+    assert [*places] == [("m", "")]  # and what X:9 replaced does not come back
+    assert standing(places["m", ""]) == [rejected]
     by_others = [replace(d, reviewer=who) for d, who in ((old, "ann"), (rejected, "bob"))]
     assert len(conflicts(in_force(by_others, dictionary))) == 1
     assert conflicts(in_force(by_others)) == []
@@ -370,6 +371,39 @@ def test_a_rejection_is_not_turned_around_where_its_concept_became_one_with_an_a
     denied: set[str],
 ) -> None:
     assert ids_now(dictionary, *decisions) == (parts, denied)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "parts", "denied"),
+    [  # X:11 is accepted, and the concept itself, which it is now, is rejected
+        ([accepted("ann", "X:11"), rejected("ann", "X:1")], (), {"X:1"}),
+        ([accepted("ann", "X:11", predicate="broad"), rejected("Ann", "X:1")], (), {"X:1"}),
+        ([accepted("ann", "X:11|X:2"), rejected("ann", "X:1")], (None, "X:2"), {"X:1"}),
+        ([accepted("ann", "X:11|?"), rejected("ann", "X:1")], (), {"X:1"}),
+        ([accepted("ann", "X:11"), rejected("bob", "X:1")], (), set()),  # they disagree
+        ([accepted("ann", "X:11"), rejected("ann", "X:1"), accepted("bob", "X:2")],
+         ("X:2",), {"X:1"}),
+    ],
+)  # fmt: skip
+def test_an_acceptance_does_not_win_where_its_concept_became_one_with_a_rejected_one(
+    dictionary: Dictionary,
+    decisions: list[Decision],
+    parts: tuple[str | None, ...],
+    denied: set[str],
+) -> None:
+    for order in itertools.permutations(decisions):
+        assert ids_now(dictionary, *order) == (parts, denied)
+
+
+@pytest.mark.parametrize("concept", ["X:11", "X:11|?"])
+def test_what_is_said_later_decides_between_concepts_that_became_one(
+    dictionary: Dictionary, concept: str
+) -> None:
+    before = [accepted("ann", concept), rejected("ann", "X:1")]
+    by_today = accepted("ann", concept.replace("X:11", "X:1"))
+    assert ids_now(dictionary, *before, by_today) == (parts_of(by_today), set())
+    settling = replace(by_today, reviewer="bob", settles=("ann",))
+    assert ids_now(dictionary, *before, settling) == (parts_of(settling), set())
 
 
 def test_what_follows_its_id_tells_what_was_said(dictionary: Dictionary) -> None:

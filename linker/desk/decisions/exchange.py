@@ -320,11 +320,11 @@ def add_new(
 ) -> Imported:
     """Add the decisions that the store never had, so that an import may be repeated.
 
-    A decision with a time was stored before if one of that time was; of mappings (SSSOM), whose
-    times are days, if one of that day was. A decision without a time was stored before if one was
-    at any time, also if it was replaced or withdrawn since. But where the file itself has decisions
-    on the mention, with times, only what was stored after them counts: somebody who reviewed a
-    table that shows them may well have returned to an earlier concept.
+    A decision with a time was stored before if one of that time was; where either is of mappings
+    (SSSOM), whose times are days, if one of that day was. A decision without a time was stored
+    before if one was at any time, also if it was replaced or withdrawn since. But where the file
+    itself has decisions on the mention, with times, only what was stored after them counts:
+    somebody who reviewed a table that shows them may well have returned to an earlier concept.
 
     Args:
         store: the file.
@@ -431,6 +431,7 @@ class _Known:
     def __init__(self, past: Sequence[Past]) -> None:
         self._last: dict[_Claim, float] = {}  # the numbers of the last decisions that say so
         self._timed: dict[tuple[_Claim, str], float] = {}  # of the first one of that time
+        self._on_day: dict[tuple[_Claim, str], float] = {}  # of the first one that has a day alone
         self._until: dict[Place, float] = {}  # up to which decision the file says what there was
         self._added: dict[tuple[Place, tuple[str, bool]], _Claim] = {}  # the last of each voice
         for entry in past:
@@ -441,6 +442,8 @@ class _Known:
             for each_claim in (claim, *_claims_on_parts(decision)):
                 for length in (None, _DAY):
                     self._timed.setdefault((each_claim, decision.time[:length]), number)
+                if len(decision.time) == _DAY:
+                    self._on_day.setdefault((each_claim, decision.time), number)
 
         places = in_force(entry.decision for entry in past if entry.state != "withdrawn")
         self._in_force = set(map(_claim, chain.from_iterable(places.values())))
@@ -463,10 +466,23 @@ class _Known:
 
     def _first_of(self, decision: Decision) -> float:
         """The number of the first decision that said so at this time, perhaps by parts; 0: none."""
-        time = decision.time
-        numbers = [self._timed.get((claim, time), 0) for claim in _claims_on_parts(decision)]
+        claims = _claims_on_parts(decision)
+        numbers = [self._number_of(claim, decision) for claim in claims]
         in_parts = max(numbers) if numbers and all(numbers) else 0
-        return self._timed.get((_claim(decision), time), in_parts)
+        return self._number_of(_claim(decision), decision) or in_parts
+
+    def _number_of(self, claim: _Claim, decision: Decision) -> float:
+        """The number of the first decision of a claim at the time of another decision; 0: none.
+
+        One that has a day alone, since it came as a mapping, is of any time of that day, but for
+        what its reviewer said behind something else that the file adds.
+        """
+        number = self._timed.get((claim, decision.time), 0)
+        place = place_of(decision.mention, decision.scope)
+        added = self._added.get((place, voice(decision)))
+        if number or added not in (None, _claim(decision)):
+            return number
+        return self._on_day.get((claim, decision.time[:_DAY]), 0)
 
     def add(self, decision: Decision) -> None:
         """Note that a decision is about to be stored."""

@@ -13,10 +13,20 @@ export class ListView {
     this.key = null; // of the row that was selected last
     this.before = -1; // the place before that of a selected row which is no longer in the list
     this.element.addEventListener("keydown", (event) => this.enter(event));
+    // rows that are folded away, or no more, change the places of those behind them
+    this.element.addEventListener("toggle", () => this.redrawn(null), true);
   }
 
+  /** The rows that are seen: none that is folded away. */
   get rows() {
-    return [...this.element.querySelectorAll("[data-key]")];
+    const every = [...this.element.querySelectorAll("[data-key]")];
+    return every.filter((row) => !row.closest("details:not([open])"));
+  }
+
+  /** The selected row, where it is seen; undefined otherwise. */
+  get selected() {
+    const row = this.rows[this.current];
+    return row?.dataset.key === this.key ? row : undefined;
   }
 
   get total() {
@@ -40,6 +50,7 @@ export class ListView {
 
   /** The place that is so many rows from the selected one, or from where it was. */
   placeAfter(step) {
+    if (this.current >= 0 && !this.selected) this.redrawn(null); // rows were folded away just now
     if (this.current >= 0) return this.current + step;
     return step > 0 ? this.before + step : this.before + step + 1;
   }
@@ -63,6 +74,7 @@ export class ListView {
     const key = selected ?? this.key;
     const place = this.rowAt(this.current)?.key === key ? this.current : this.placeOf(key);
     if (place < 0 && this.current >= 0) this.before = this.current - 1;
+    if (place >= 0) this.key = key;
     this.current = place;
     this.mark();
   }
@@ -82,7 +94,7 @@ export class ListView {
 
   /** Give the focus to the mention of the selected row, or to that row; without one, to the answer. */
   focus() {
-    const row = this.rows[this.current];
+    const row = this.selected;
     (row?.querySelector(".name") ?? row ?? byId("answer")).focus({ preventScroll: true });
   }
 

@@ -15,12 +15,16 @@ export async function showRelease(_, { accept }) {
   // what can be accepted comes first
   const there = kinds.filter((kind) => kind.count).sort((a, b) => b.acceptable - a.acceptable);
   const kindOf = (kind) => shownKind(kind, changes.filter((c) => c.kind === kind.kind), accept);
+  const unfolded = [...byId("release-view").querySelectorAll("details[open]")];
+  const names = new Set(unfolded.map((details) => details.dataset.list));
   fill(
     byId("release-view"),
     make("h3", `The new release changes ${plural(changes.length, "decision")}`),
     make("p.note", `Decisions that stay as they are: ${count(current)}. ${HOW}`),
     there.map(kindOf),
   );
+  for (const details of byId("release-view").querySelectorAll("details"))
+    details.open = names.has(details.dataset.list);
 }
 
 const HOW =
@@ -39,21 +43,24 @@ function shownKind({ kind, words, count: number, acceptable }, changes, accept) 
     make("h4", `${kind}: ${plural(number, "decision")}`),
     make("p.note", `${words}.`),
     acceptable > 0 && make("p", button(`Accept all ${count(acceptable)} (${kind})`, act)),
-    listOf(together, accept),
+    listOf(kind, together, accept),
     apart.length > 0 && make("h5", `One by one: ${plural(apart.length, "decision")}`),
-    listOf(apart, accept),
+    listOf(`${kind}, one by one`, apart, accept),
   ];
 }
 
-/** The rows of some changes; many are folded away. */
-function listOf(changes, accept) {
+/** The rows of some changes; many are folded away, under a name by which they stay unfolded. */
+function listOf(name, changes, accept) {
   const list = (some) => make("ul.disagreements", some.map((change) => rowOf(change, accept)));
   const rest = changes.slice(SHOWN);
   return [
     changes.length > 0 && list(changes.slice(0, SHOWN)),
-    rest.length > 0 && make("details", make("summary", plural(rest.length, "more row")), list(rest)),
+    rest.length > 0 && folded(name, plural(rest.length, "more row"), list(rest)),
   ];
 }
+
+const folded = (name, words, list) =>
+  make("details", { "data-list": name }, make("summary", words), list);
 
 function rowOf({ id, mention, scope, reviewer, accepted, predicate, ...change }, accept) {
   const by = ` by ${whoOf({ reviewer })}${scope && `, in document ${scope}`} `;
@@ -63,7 +70,8 @@ function rowOf({ id, mention, scope, reviewer, accepted, predicate, ...change },
   const now = conceptsOf(change.now, "nothing");
   const title = [make("strong", make("bdi", mention)), make("span.note", by)];
   const why = change.one_by_one && make("p.note", `${change.one_by_one}.`);
-  const attributes = { "data-key": id, tabindex: "-1" };
+  // decisions have other numbers than rows, whose keys other lists have
+  const attributes = { "data-key": `change ${id}`, "data-change": id, tabindex: "-1" };
   return make(
     "li",
     attributes,

@@ -339,9 +339,9 @@ const acceptChanges = (wanted, question) =>
 /** Accept the change of a new release that is selected when the turn of the key comes. */
 const acceptSelected = () =>
   steps.acceptChanges(() => {
-    const row = lists.release.rows[lists.release.current];
+    const row = lists.release.selected;
     const isAcceptable = row?.querySelector("button");
-    return isAcceptable && { accept: [Number(row.dataset.key)], project: Number(project) };
+    return isAcceptable && { accept: [Number(row.dataset.change)], project: Number(project) };
   });
 
 async function openDocument(number, key) {

@@ -117,6 +117,34 @@ def test_an_import_may_be_repeated(tmp_path: Path) -> None:
         assert add_new(store, Decision("m", "B", time="3")) == (["B"], 0)  # said anew
 
 
+def test_what_came_by_its_day_is_not_added_anew_with_its_time(tmp_path: Path) -> None:
+    """Mappings have days, and tables times: both may be of the same decisions."""
+    day = "2026-11-20"
+    by_day = [Decision("gout", "A", time=day), Decision("both", "A|B", time=day)]
+    by_time = [replace(decision, time=f"{day}T08:00:00+00:00") for decision in by_day]
+    with DecisionStore(tmp_path / "d.db") as store:
+        assert add_new(store, *by_day) == (["A", "A|B"], 0)
+        store.add([Decision("gout", "C"), Decision("both", "C|?")])
+        assert add_new(store, *by_time) == ([], 0)
+        in_parts = replace(by_time[1], concept_id="?|B")
+        assert add_new(store, in_parts) == ([], 0)
+        assert sorted(in_force(store)) == ["?|B", "C", "C|?"]
+        assert add_new(store, replace(by_time[0], reviewer="Eve")) == (["A"], 0)
+        next_day = replace(by_time[0], time="2026-11-21T08:00:00+00:00")
+        assert add_new(store, next_day) == (["A"], 0)
+
+
+def test_who_returned_on_the_same_day_is_heard(tmp_path: Path) -> None:
+    day = "2026-11-20"
+    hours = (("A", "08"), ("B", "09"), ("A", "10"))
+    by_time = [Decision("m", ids, time=f"{day}T{hour}:00:00+00:00") for ids, hour in hours]
+    with DecisionStore(tmp_path / "d.db") as store:
+        add_new(store, Decision("m", "A", time=day))
+        assert add_new(store, *by_time) == (["B", "A"], 0)
+        assert add_new(store, *by_time) == ([], 0)
+        assert in_force(store) == ["A"]
+
+
 def test_a_row_without_a_time_is_taken_once(tmp_path: Path) -> None:
     """However often its file is imported, and whatever was decided after that."""
     gout, none = Decision("Gout", "A", reviewer="Ann"), Decision("gout", "", reviewer="ann")

@@ -202,6 +202,7 @@ def rejected(mention: str, concept: str, number: int, **more: object) -> Decisio
         ([rejected("m", "D:9", 1), decision("m", "D:2", 2)], {1: "merged"}),  # is answered
         ([rejected("m", "D:9", 1), decision("m", "D:1", 2, bulk=True)], {1: "open"}),
         ([decision("m", "D:9", 1), rejected("m", "D:1", 2)], {1: "open"}),
+        ([rejected("m", "D:1", 1), decision("m", "D:9", 2)], {2: "open"}),
         ([decision("m", "D:9", 1), rejected("m", "D:1", 2, reviewer="Cy")], {1: "open"}),
         ([decision("m", "D:9", 1), rejected("m", "D:9", 2, reviewer="Cy")],
          {1: "merged", 2: "merged"}),  # they disagreed before

@@ -303,3 +303,85 @@ def test_keys_go_by_the_changes_that_are_seen(address: str, context: Any) -> Non
         assert [(d["mention"], d["reviewer"]) for d in made] == [
             (second.partition(" by ")[0], "Ann")
         ]
+
+
+@needs_browser
+def test_no_key_accepts_a_change_that_is_folded_away(
+    service: Service, address: str, context: Any
+) -> None:
+    expect = pytest.importorskip("playwright.sync_api").expect
+    assert service.store
+    scopes = [str(number) for number in range(100, 203)]
+    service.store.add(Decision("sore foot", "D:1", reviewer="Bob", scope=of) for of in scopes)
+    asked(f"{address}projects?file=names.txt", b"podagra\ngout\n")
+    with opened(context, address, "review?project=1&show=all") as page:
+        page.fill("#reviewer", "Ann")
+        page.focus("#rows")
+        page.locator("#remarks").wait_for()
+        page.click("#show-release")
+        selected = page.locator("#release-view [aria-current=true]")
+        status = page.locator("#status")
+        details = page.locator("#release-view details")
+        folded = details.locator("li")
+        expect(folded).to_have_count(4)
+        expect(selected).to_contain_text("sore foot")
+        for _ in range(102):  # two that are accepted together, and a hundred that are seen
+            page.keyboard.press("j")
+        expect(selected).to_contain_text("tea allergy")
+        expect(selected).to_be_visible()
+        page.keyboard.press("a")
+        expect(status).to_contain_text("1 decision accepted.")
+        expect(selected).to_contain_text("toe trouble")
+        details.locator("summary").click()
+        expect(folded.last).to_be_visible()
+        page.keyboard.press("k")
+        expect(selected).to_have_text(folded.last.text_content())
+        expect(selected).to_be_focused()
+        page.keyboard.press("k")
+        expect(selected).to_have_text(folded.nth(2).text_content())
+        page.keyboard.press("a")
+        expect(folded).to_have_count(3)
+        expect(folded.last).to_be_visible()  # the list was drawn anew, and is unfolded still
+        expect(selected).to_have_text(folded.last.text_content())
+        details.locator("summary").click()
+        expect(selected).not_to_be_visible()
+        page.keyboard.press("a")
+        expect(status).to_contain_text("This one has no Accept")
+    made = [d for d in service.store.list() if d.reviewer == "Ann"]
+    assert [(d.mention, d.scope) for d in made] == [("tea allergy", ""), ("sore foot", "201")]
+
+
+@needs_browser
+def test_undo_among_changes_selects_none_by_the_number_of_a_row(
+    service: Service, address: str, context: Any
+) -> None:
+    """The keys of rows are numbers of mentions, and those of changes of decisions."""
+    expect = pytest.importorskip("playwright.sync_api").expect
+    assert service.store
+    names = [*(f"name {number}" for number in range(5)), "sore foot"]
+    project = asked(f"{address}projects?file=names.txt", "\n".join(names).encode())["id"]
+    while asked(f"{address}projects/{project}")["linked"] < 1:
+        pass
+    rows = asked(f"{address}projects/{project}/queue?show=all&sort=document")["rows"]
+    (key,) = (row["key"] for row in rows if row["mention"] == "sore foot")
+    (same,) = (d for d in service.store.list() if str(d.id) == key)
+    assert same.mention == "podagra"  # its change is listed, too
+    with opened(context, address, "review?project=1&show=all") as page:
+        page.fill("#reviewer", "Ann")
+        page.focus("#rows")
+        page.locator("#remarks").wait_for()
+        page.click("#show-release")
+        selected = page.locator("#release-view [aria-current=true]")
+        status = page.locator("#status")
+        expect(selected).to_contain_text("sore foot")
+        page.keyboard.press("a")
+        expect(status).to_contain_text("1 decision accepted.")
+        page.keyboard.press("j")
+        expect(selected).to_contain_text("wet foot")
+        page.keyboard.press("u")
+        expect(status).to_contain_text("Taken back: sore foot")
+        expect(selected).to_contain_text("wet foot")
+        page.keyboard.press("a")
+        expect(status).to_contain_text("1 decision accepted.")
+    made = [d.mention for d in service.store.list() if d.reviewer == "Ann"]
+    assert made == ["wet foot"]
