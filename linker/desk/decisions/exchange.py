@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,9 +18,9 @@ from typing import Literal, TextIO
 
 from linker.desk.decisions import reviewed
 from linker.desk.decisions.reviewed import Cells, Record, cells_of
-from linker.desk.decisions.store import DecisionStore, Step, checked, insert
+from linker.desk.decisions.store import DecisionStore, Step, Write, checked, directly, insert
 from linker.dictionary import Dictionary
-from linker.errors import InputError, LinkerError, OnError, RecordError, stop
+from linker.errors import InputError, LinkerError, OnError, RecordError, check_wanted, stop
 from linker.io import rows as tables
 from linker.io import sssom, tsv
 from linker.io.files import Pathlike, parse_json
@@ -57,6 +58,7 @@ _REVIEW_TABLES = (
 )
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
 _EXPECTED = "mention<TAB>concept id, or a header that names the columns mention and concept_id"
+_BATCH = 500  # decisions of a file that are stored together
 _DAY = len("2026-11-27")  # of a time
 
 
@@ -343,6 +345,71 @@ def add_new(
         elif not (decision.time or known.holds(decision)):
             repeated += 1
     return Imported(insert(connection, new, step) if new else [], repeated)
+
+
+def import_new(
+    store: DecisionStore,
+    decisions: Iterable[Decision],
+    step: Step | None = None,
+    *,
+    again: bool = False,
+    write: Write = directly,
+) -> Imported:
+    """Add the decisions of a file that the store never had, some at a time, as one step.
+
+    Between the batches others write. Those on one mention are in one batch, so that whoever is
+    stopped may import the file again: `add_new` passes over what is there.
+
+    Args:
+        store: the file.
+        decisions: what was said, as `checked` gives it.
+        step: see `DecisionStore.add`.
+        again: see `add_new`.
+        write: calls what writes, a batch at a time.
+
+    Raises:
+        Cancelled: nobody wants them any more.
+        LinkerError: the step was undone before all of it was stored, or the file cannot be written.
+    """
+    added = list[Decision]()
+    repeated = 0
+    for batch in _batches(decisions):
+        check_wanted()
+        imported: Imported = write(_add_batch, store, batch, step, again)
+        added += imported.added
+        repeated += imported.repeated
+        if step is not None and added:
+            step = replace(step, id=added[0].step)
+    return Imported(added, repeated)
+
+
+def _batches(decisions: Iterable[Decision]) -> Iterator[list[Decision]]:
+    """Yield decisions that are stored together, in their order; those on a mention stay so."""
+    of_places: dict[Place, list[tuple[int, Decision]]] = {}
+    for number, decision in enumerate(decisions):
+        place = place_of(decision.mention, decision.scope)
+        of_places.setdefault(place, []).append((number, decision))
+    batch = list[tuple[int, Decision]]()
+    for of_place in of_places.values():
+        batch += of_place
+        if len(batch) >= _BATCH:
+            yield _in_order(batch)
+            batch = []
+    if batch:
+        yield _in_order(batch)
+
+
+def _in_order(numbered: list[tuple[int, Decision]]) -> list[Decision]:
+    """Decisions in the order of their numbers."""
+    return [decision for _, decision in sorted(numbered, key=operator.itemgetter(0))]
+
+
+def _add_batch(
+    store: DecisionStore, decisions: Sequence[Decision], step: Step | None, again: bool
+) -> Imported:
+    """Add a batch in a transaction of its own."""
+    with store.transaction() as connection:
+        return add_new(store, connection, decisions, step, again=again)
 
 
 def repeated_text(count: int) -> str:
