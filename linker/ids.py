@@ -252,9 +252,12 @@ def split_ids(
 
 def part_ids(text: str) -> list[str | None]:
     """The ids in a text one after the other, empty for a part without a concept, None for an open
-    one."""
+    one.
+
+    They are as the text has them: those of a decision are spelled as the dictionary does it.
+    """
     ids: list[str | None] = []
-    for part in split_ids(text):
+    for part in split_ids(text, spell=str):
         if part is None:
             ids.append(None)
         else:

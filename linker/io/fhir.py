@@ -313,7 +313,7 @@ def _identifier(system: str, code: str) -> str:
     as_id = normalized(code)  # MONDO_0001 is written so, too
     if not prefix or of_prefix(namespace(as_id)).prefix == of_prefix(prefix).prefix:
         return as_id
-    return f"{prefix}:{code}"
+    return normalized(f"{prefix}:{code}")
 
 
 # A ConceptMap of R4 from the distinct texts of mentions to concepts: terminology servers (HAPI,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -483,16 +483,24 @@ def fate(decision: Decision, dictionary: Dictionary) -> tuple[Fate, tuple[str, .
 def followed(decision: Decision, dictionary: Dictionary) -> Decision | None:
     """The decision with the ids that a dictionary has now; None where it cannot follow.
 
-    Where they are others, `said` has those of before.
+    Where they are others, `said` has those of before, spelled as the dictionary spells them.
     """
     state, now = fate(decision, dictionary)
     if state not in ("current", "merged"):
         return None
     if now == (ids := concepts_of(decision)):  # as nearly always
         return decision
-    names = dict(zip(ids, now, strict=True))
+    followed_ids = _renamed(decision.concept_id, dict(zip(ids, now, strict=True)))
+    said = decision.said
+    if state == "merged" and not said:
+        spelled = {identifier: dictionary.identify(identifier) or identifier for identifier in ids}
+        said = _renamed(decision.concept_id, spelled)
+    return replace(decision, concept_id=followed_ids, said=said)
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """A text of ids, of which each has another name."""
     parts: list[list[str] | None] = []
-    for part in split_ids(decision.concept_id):
+    for part in split_ids(text, spell=str):
         parts.append(None if part is None else [names[identifier] for identifier in part])
-    said = decision.said or decision.concept_id
-    return replace(decision, concept_id=join_ids(parts), said=said)
+    return join_ids(parts)

@@ -247,6 +247,12 @@ def test_a_bundle(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         list(fhir.read(saved(path, {"resourceType": "Bundle", "entry": [{"resource": rules}]})))
 
 
+def test_codes_have_the_prefix_of_a_known_vocabulary_as_it_is_spelled(tmp_path: Path) -> None:
+    record = system_of({"code": "A01", "display": "typhoid"}, url="http://a.example/icd10")
+    (concept,) = fhir.read(saved(tmp_path / "a.json", record))
+    assert concept.id == "ICD10:A01"
+
+
 def test_a_code_without_a_system_is_a_bad_concept(tmp_path: Path) -> None:
     contains = [{"code": "1-8", "display": "a"}, {"system": "http://loinc.org", "code": "2-7"}]
     value_set = {"resourceType": "ValueSet", "expansion": {"contains": contains}}
