@@ -50,6 +50,7 @@ export class ListView {
 
   /** The place that is so many rows from the selected one, or from where it was. */
   placeAfter(step) {
+    if (this.current >= 0 && !this.selected) this.redrawn(null); // rows were folded away just now
     if (this.current >= 0) return this.current + step;
     return step > 0 ? this.before + step : this.before + step + 1;
   }
@@ -73,6 +74,7 @@ export class ListView {
     const key = selected ?? this.key;
     const place = this.rowAt(this.current)?.key === key ? this.current : this.placeOf(key);
     if (place < 0 && this.current >= 0) this.before = this.current - 1;
+    if (place >= 0) this.key = key;
     this.current = place;
     this.mark();
   }

@@ -70,7 +70,8 @@ function rowOf({ id, mention, scope, reviewer, accepted, predicate, ...change },
   const now = conceptsOf(change.now, "nothing");
   const title = [make("strong", make("bdi", mention)), make("span.note", by)];
   const why = change.one_by_one && make("p.note", `${change.one_by_one}.`);
-  const attributes = { "data-key": id, tabindex: "-1" };
+  // decisions have other numbers than rows, whose keys other lists have
+  const attributes = { "data-key": `change ${id}`, "data-change": id, tabindex: "-1" };
   return make(
     "li",
     attributes,

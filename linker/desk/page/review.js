@@ -341,7 +341,7 @@ const acceptSelected = () =>
   steps.acceptChanges(() => {
     const row = lists.release.selected;
     const isAcceptable = row?.querySelector("button");
-    return isAcceptable && { accept: [Number(row.dataset.key)], project: Number(project) };
+    return isAcceptable && { accept: [Number(row.dataset.change)], project: Number(project) };
   });
 
 async function openDocument(number, key) {

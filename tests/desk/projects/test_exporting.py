@@ -167,6 +167,17 @@ def test_a_plain_table_of_lists_and_documents(desk: Desk) -> None:
     assert first == ("Ataxia telangiectasia\t7\t0-21\t\tMESH:D001260\tAtaxia Telangiectasia\tmodel")
 
 
+def test_a_plain_table_names_no_part_that_is_open(desk: Desk) -> None:
+    composite = "breast and ovarian cancer"
+    desk.create(f"{composite}\ngout\n", "names.txt")
+    desk.decide(composite, "MESH:D001260|?")
+    line = desk.export("plain").decode().splitlines()[1]
+    assert line == f"{composite}\tMESH:D001260|?\tAtaxia Telangiectasia|\topen"
+    desk.decide(composite, "?|-1")
+    line = desk.export("plain").decode().splitlines()[1]
+    assert line == f"{composite}\tMESH:D001260|\tAtaxia Telangiectasia|\taccepted"
+
+
 @pytest.mark.parametrize("encoding", ["windows-1252", "utf-16"])
 def test_texts_in_other_encodings_go_out_in_utf_8(desk: Desk, encoding: str) -> None:
     desk.create("mention;Ort\nMénière;Köln\n", "x.csv", encoding=encoding)

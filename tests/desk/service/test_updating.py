@@ -349,3 +349,39 @@ def test_no_key_accepts_a_change_that_is_folded_away(
         expect(status).to_contain_text("This one has no Accept")
     made = [d for d in service.store.list() if d.reviewer == "Ann"]
     assert [(d.mention, d.scope) for d in made] == [("tea allergy", ""), ("sore foot", "201")]
+
+
+@needs_browser
+def test_undo_among_changes_selects_none_by_the_number_of_a_row(
+    service: Service, address: str, context: Any
+) -> None:
+    """The keys of rows are numbers of mentions, and those of changes of decisions."""
+    expect = pytest.importorskip("playwright.sync_api").expect
+    assert service.store
+    names = [*(f"name {number}" for number in range(5)), "sore foot"]
+    project = asked(f"{address}projects?file=names.txt", "\n".join(names).encode())["id"]
+    while asked(f"{address}projects/{project}")["linked"] < 1:
+        pass
+    rows = asked(f"{address}projects/{project}/queue?show=all&sort=document")["rows"]
+    (key,) = (row["key"] for row in rows if row["mention"] == "sore foot")
+    (same,) = (d for d in service.store.list() if str(d.id) == key)
+    assert same.mention == "podagra"  # its change is listed, too
+    with opened(context, address, "review?project=1&show=all") as page:
+        page.fill("#reviewer", "Ann")
+        page.focus("#rows")
+        page.locator("#remarks").wait_for()
+        page.click("#show-release")
+        selected = page.locator("#release-view [aria-current=true]")
+        status = page.locator("#status")
+        expect(selected).to_contain_text("sore foot")
+        page.keyboard.press("a")
+        expect(status).to_contain_text("1 decision accepted.")
+        page.keyboard.press("j")
+        expect(selected).to_contain_text("wet foot")
+        page.keyboard.press("u")
+        expect(status).to_contain_text("Taken back: sore foot")
+        expect(selected).to_contain_text("wet foot")
+        page.keyboard.press("a")
+        expect(status).to_contain_text("1 decision accepted.")
+    made = [d.mention for d in service.store.list() if d.reviewer == "Ann"]
+    assert made == ["wet foot"]
