@@ -107,8 +107,7 @@ def _take(path: str, options: SimpleNamespace) -> None:
     )
     with projects.opened(options) as store:
         before = store.list()
-        with store.transaction() as connection:
-            imported = exchange.add_new(store, connection, rows, again=options.again)
+        imported = exchange.import_new(store, rows, again=options.again)
     added = imported.added
     there = f", {len(rows) - len(added):,} were there already" if len(added) < len(rows) else ""
     common.say(f"{common.were(len(added), 'decision')} taken{there}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,9 +18,9 @@ from typing import Literal, TextIO
 
 from linker.desk.decisions import reviewed
 from linker.desk.decisions.reviewed import Cells, Record, cells_of
-from linker.desk.decisions.store import DecisionStore, Step, checked, insert
+from linker.desk.decisions.store import DecisionStore, Step, Write, checked, directly, insert
 from linker.dictionary import Dictionary
-from linker.errors import InputError, LinkerError, OnError, RecordError, stop
+from linker.errors import InputError, LinkerError, OnError, RecordError, check_wanted, stop
 from linker.io import rows as tables
 from linker.io import sssom, tsv
 from linker.io.files import Pathlike, parse_json
@@ -57,6 +58,7 @@ _REVIEW_TABLES = (
 )
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
 _EXPECTED = "mention<TAB>concept id, or a header that names the columns mention and concept_id"
+_BATCH = 500  # decisions of a file that are stored together
 _DAY = len("2026-11-27")  # of a time
 
 
@@ -318,11 +320,11 @@ def add_new(
 ) -> Imported:
     """Add the decisions that the store never had, so that an import may be repeated.
 
-    A decision with a time was stored before if one of that time was; of mappings (SSSOM), whose
-    times are days, if one of that day was. A decision without a time was stored before if one was
-    at any time, also if it was replaced or withdrawn since. But where the file itself has decisions
-    on the mention, with times, only what was stored after them counts: somebody who reviewed a
-    table that shows them may well have returned to an earlier concept.
+    A decision with a time was stored before if one of that time was; where either is of mappings
+    (SSSOM), whose times are days, if one of that day was. A decision without a time was stored
+    before if one was at any time, also if it was replaced or withdrawn since. But where the file
+    itself has decisions on the mention, with times, only what was stored after them counts:
+    somebody who reviewed a table that shows them may well have returned to an earlier concept.
 
     Args:
         store: the file.
@@ -345,6 +347,71 @@ def add_new(
     return Imported(insert(connection, new, step) if new else [], repeated)
 
 
+def import_new(
+    store: DecisionStore,
+    decisions: Iterable[Decision],
+    step: Step | None = None,
+    *,
+    again: bool = False,
+    write: Write = directly,
+) -> Imported:
+    """Add the decisions of a file that the store never had, some at a time, as one step.
+
+    Between the batches others write. Those on one mention are in one batch, so that whoever is
+    stopped may import the file again: `add_new` passes over what is there.
+
+    Args:
+        store: the file.
+        decisions: what was said, as `checked` gives it.
+        step: see `DecisionStore.add`.
+        again: see `add_new`.
+        write: calls what writes, a batch at a time.
+
+    Raises:
+        Cancelled: nobody wants them any more.
+        LinkerError: the step was undone before all of it was stored, or the file cannot be written.
+    """
+    added = list[Decision]()
+    repeated = 0
+    for batch in _batches(decisions):
+        check_wanted()
+        imported: Imported = write(_add_batch, store, batch, step, again)
+        added += imported.added
+        repeated += imported.repeated
+        if step is not None and added:
+            step = replace(step, id=added[0].step)
+    return Imported(added, repeated)
+
+
+def _batches(decisions: Iterable[Decision]) -> Iterator[list[Decision]]:
+    """Yield decisions that are stored together, in their order; those on a mention stay so."""
+    of_places: dict[Place, list[tuple[int, Decision]]] = {}
+    for number, decision in enumerate(decisions):
+        place = place_of(decision.mention, decision.scope)
+        of_places.setdefault(place, []).append((number, decision))
+    batch = list[tuple[int, Decision]]()
+    for of_place in of_places.values():
+        batch += of_place
+        if len(batch) >= _BATCH:
+            yield _in_order(batch)
+            batch = []
+    if batch:
+        yield _in_order(batch)
+
+
+def _in_order(numbered: list[tuple[int, Decision]]) -> list[Decision]:
+    """Decisions in the order of their numbers."""
+    return [decision for _, decision in sorted(numbered, key=operator.itemgetter(0))]
+
+
+def _add_batch(
+    store: DecisionStore, decisions: Sequence[Decision], step: Step | None, again: bool
+) -> Imported:
+    """Add a batch in a transaction of its own."""
+    with store.transaction() as connection:
+        return add_new(store, connection, decisions, step, again=again)
+
+
 def repeated_text(count: int) -> str:
     """How many decisions of a file were passed over that hold no more, in words."""
     return f"decisions that were replaced or withdrawn since, passed over: {count:,}"
@@ -364,6 +431,7 @@ class _Known:
     def __init__(self, past: Sequence[Past]) -> None:
         self._last: dict[_Claim, float] = {}  # the numbers of the last decisions that say so
         self._timed: dict[tuple[_Claim, str], float] = {}  # of the first one of that time
+        self._on_day: dict[tuple[_Claim, str], float] = {}  # of the first one that has a day alone
         self._until: dict[Place, float] = {}  # up to which decision the file says what there was
         self._added: dict[tuple[Place, tuple[str, bool]], _Claim] = {}  # the last of each voice
         for entry in past:
@@ -374,6 +442,8 @@ class _Known:
             for each_claim in (claim, *_claims_on_parts(decision)):
                 for length in (None, _DAY):
                     self._timed.setdefault((each_claim, decision.time[:length]), number)
+                if len(decision.time) == _DAY:
+                    self._on_day.setdefault((each_claim, decision.time), number)
 
         places = in_force(entry.decision for entry in past if entry.state != "withdrawn")
         self._in_force = set(map(_claim, chain.from_iterable(places.values())))
@@ -396,10 +466,23 @@ class _Known:
 
     def _first_of(self, decision: Decision) -> float:
         """The number of the first decision that said so at this time, perhaps by parts; 0: none."""
-        time = decision.time
-        numbers = [self._timed.get((claim, time), 0) for claim in _claims_on_parts(decision)]
+        claims = _claims_on_parts(decision)
+        numbers = [self._number_of(claim, decision) for claim in claims]
         in_parts = max(numbers) if numbers and all(numbers) else 0
-        return self._timed.get((_claim(decision), time), in_parts)
+        return self._number_of(_claim(decision), decision) or in_parts
+
+    def _number_of(self, claim: _Claim, decision: Decision) -> float:
+        """The number of the first decision of a claim at the time of another decision; 0: none.
+
+        One that has a day alone, since it came as a mapping, is of any time of that day, but for
+        what its reviewer said behind something else that the file adds.
+        """
+        number = self._timed.get((claim, decision.time), 0)
+        place = place_of(decision.mention, decision.scope)
+        added = self._added.get((place, voice(decision)))
+        if number or added not in (None, _claim(decision)):
+            return number
+        return self._on_day.get((claim, decision.time[:_DAY]), 0)
 
     def add(self, decision: Decision) -> None:
         """Note that a decision is about to be stored."""

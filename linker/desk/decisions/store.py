@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
+from typing import Any, Protocol, TypeVar
 
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError, shorten
@@ -62,6 +63,20 @@ _WITHDRAW_STEP = (
     "FROM details WHERE step = ? AND decision NOT IN (SELECT decision FROM withdrawals)"
 )
 _UNDO = "UPDATE steps SET undone_by = ?, undone = ? WHERE id = ?"
+
+
+_Result = TypeVar("_Result")
+
+
+class Write(Protocol):
+    """Calls a function that writes, and gives what it returns; between two calls others write."""
+
+    def __call__(self, function: Callable[..., _Result], *arguments: Any) -> _Result: ...
+
+
+def directly(function: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Call what writes at once."""
+    return function(*arguments)
 
 
 @dataclass(frozen=True, slots=True)

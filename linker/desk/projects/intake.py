@@ -11,12 +11,12 @@ from functools import partial
 
 from linker.desk.decisions import exchange
 from linker.desk.decisions.reviewed import OF_ANOTHER, are_mappings
-from linker.desk.decisions.store import DecisionStore, Step, identified
+from linker.desk.decisions.store import DecisionStore, Step, Write, directly, identified
 from linker.desk.projects import changes, linking
 from linker.desk.projects import store as rows
 from linker.desk.projects.queue import Remark
 from linker.desk.projects.sources import Content
-from linker.desk.projects.store import RECORD, Origin, Taken, Write, directly
+from linker.desk.projects.store import RECORD, Origin, Taken
 from linker.errors import InputError, LinkerError, shorten
 from linker.io import rows as tables
 from linker.io.files import as_utf8
@@ -151,6 +151,8 @@ def create(
 ) -> Stored:
     """Make a project of a file, with what is decided in it.
 
+    Where that was stopped once the project was there, it goes on with what is decided.
+
     Args:
         store: the file of decisions.
         file: what was read.
@@ -165,12 +167,18 @@ def create(
         Taken: there is a project of this name.
     """
     kind, notes = linking.type_for(file, session.linker, kind)
+    number = 0
     with store.reading() as connection:
         file, further = _with_free_id(connection, file)
-    number = rows.create(store, name, file, kind, session.reviewer, session.origin, write)
+        if said is not None:
+            number = rows.made_of(connection, name, file)
+    if number:
+        further.append("there is this project with this file already; its decisions were read")
+    else:
+        number = rows.create(store, name, file, kind, session.reviewer, session.origin, write)
     step = _step(file, number, session.reviewer)
     notes = [*file.notes, *notes, *further]
-    return replace(write(_keep, store, step, said, notes, again), type=kind)
+    return replace(_keep(store, step, said, notes, again, write), type=kind)
 
 
 def add(
@@ -205,7 +213,7 @@ def add(
             if project.kind != "documents" or linking.share(connection, project) == 1:
                 said = _on(said, *linking.mentioned(connection, number))
             step = _step(file, number, reviewer)
-            return write(_keep, store, step, said, file.notes, again)
+            return _keep(store, step, said, file.notes, again, write)
         rows.check_kind(project, file.kind, file.name)
         rows.check_new(connection, number, file)
         others = [source.id for source in rows.sources(connection, number)]
@@ -297,18 +305,22 @@ def _step(file: Content, number: int, reviewer: str) -> Step:
 
 
 def _keep(
-    store: DecisionStore, step: Step, said: Reviewed | None, notes: Sequence[str], again: bool
+    store: DecisionStore,
+    step: Step,
+    said: Reviewed | None,
+    notes: Sequence[str],
+    again: bool,
+    write: Write,
 ) -> Stored:
     """Store what is new of what people said in a file, as a step: decisions that the store never
     had, and flags and notes that the project never had, so that a file may be read again."""
     number = step.project or 0
     if said is None:
         return Stored(number, notes, None)
-    with store.transaction() as connection:
-        imported = exchange.add_new(store, connection, said.decisions, step, again=again)
-        added = imported.added
-        step = replace(step, id=added[0].step if added else None)
-        remarked = changes.remark_new(connection, step, said.remarks)
+    imported = exchange.import_new(store, said.decisions, step, again=again, write=write)
+    added = imported.added
+    step = replace(step, id=added[0].step if added else None)
+    remarked: int = write(_remark, store, step, said.remarks) if said.remarks else 0
     sentences = [f"decisions read: {len(said.decisions):,}; of them new: {len(added):,}"]
     if imported.repeated:
         sentences.append(exchange.repeated_text(imported.repeated))
@@ -328,3 +340,9 @@ def _keep(
             f"rows that are no decisions: {len(said.problems):,}; the first: {said.problems[0]}"
         )
     return Stored(number, [*notes, *sentences], len(added), imported.repeated)
+
+
+def _remark(store: DecisionStore, step: Step, remarks: Sequence[Remark]) -> int:
+    """Write the remarks that a project never had; how many they are."""
+    with store.transaction() as connection:
+        return changes.remark_new(connection, step, remarks)

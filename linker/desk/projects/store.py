@@ -12,11 +12,11 @@ import uuid
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from linker.desk.decisions.store import DecisionStore, inserting, now
+from linker.desk.decisions.store import DecisionStore, Write, directly, inserting, now
 from linker.desk.projects.sources import Content, Kind, Row
 from linker.errors import Cancelled, LinkerError, check_wanted
 from linker.linking.decisions import form_everywhere, form_of
@@ -123,7 +123,6 @@ class StoredDocument(Kept):
 
 RECORD = TypeAdapter(Kept)
 _Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
 
 
 def projects(connection: sqlite3.Connection) -> list[Project]:
@@ -183,6 +182,16 @@ def count_mentions(connection: sqlite3.Connection, number: int) -> int:
     return int(count)
 
 
+def made_of(connection: sqlite3.Connection, name: str, file: Content) -> int:
+    """The number of the project of a name that has a file; 0: there is none."""
+    statement = (
+        "SELECT projects.id FROM projects JOIN sources ON project = projects.id "
+        "WHERE projects.name = ? AND content = ?"
+    )
+    row = connection.execute(statement, [name, file.packed]).fetchone()
+    return row[0] if row else 0
+
+
 def documents(connection: sqlite3.Connection, number: int) -> Iterator[StoredDocument]:
     """The documents of a project, in their order."""
     return _documents(connection, "project = ? ORDER BY number", [number])
@@ -229,17 +238,6 @@ def cells(connection: sqlite3.Connection, source: int, row: int) -> dict[str, st
 
 
 # taking files
-
-
-class Write(Protocol):
-    """Calls a function that writes, and gives what it returns; between two calls others write."""
-
-    def __call__(self, function: Callable[..., _Result], *arguments: Any) -> _Result: ...
-
-
-def directly(function: Callable[..., _Result], *arguments: Any) -> _Result:
-    """Call what writes at once."""
-    return function(*arguments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,7 @@ class Service:
         try:
             return await self._run(self._uploads, is_given_up, is_over, partial(function, *args))
         except Cancelled:
-            reason = "the service is stopping, and nothing was kept; send it again later"
+            reason = "the service is stopping, and not all of it was kept; send it again later"
             raise Failure(503, reason, headers={"Retry-After": "5"}) from None
 
     async def _run(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from linker.desk.decisions import exchange
 from linker.desk.decisions.store import DecisionStore, Step, add_step, undo
-from linker.errors import InputError, Skip
+from linker.errors import Cancelled, InputError, LinkerError, Skip
 from linker.ids import parse_gold
 from linker.io import mentions
 from linker.io.outputs import decisions_text
@@ -117,6 +117,34 @@ def test_an_import_may_be_repeated(tmp_path: Path) -> None:
         assert add_new(store, Decision("m", "B", time="3")) == (["B"], 0)  # said anew
 
 
+def test_what_came_by_its_day_is_not_added_anew_with_its_time(tmp_path: Path) -> None:
+    """Mappings have days, and tables times: both may be of the same decisions."""
+    day = "2026-11-20"
+    by_day = [Decision("gout", "A", time=day), Decision("both", "A|B", time=day)]
+    by_time = [replace(decision, time=f"{day}T08:00:00+00:00") for decision in by_day]
+    with DecisionStore(tmp_path / "d.db") as store:
+        assert add_new(store, *by_day) == (["A", "A|B"], 0)
+        store.add([Decision("gout", "C"), Decision("both", "C|?")])
+        assert add_new(store, *by_time) == ([], 0)
+        in_parts = replace(by_time[1], concept_id="?|B")
+        assert add_new(store, in_parts) == ([], 0)
+        assert sorted(in_force(store)) == ["?|B", "C", "C|?"]
+        assert add_new(store, replace(by_time[0], reviewer="Eve")) == (["A"], 0)
+        next_day = replace(by_time[0], time="2026-11-21T08:00:00+00:00")
+        assert add_new(store, next_day) == (["A"], 0)
+
+
+def test_who_returned_on_the_same_day_is_heard(tmp_path: Path) -> None:
+    day = "2026-11-20"
+    hours = (("A", "08"), ("B", "09"), ("A", "10"))
+    by_time = [Decision("m", ids, time=f"{day}T{hour}:00:00+00:00") for ids, hour in hours]
+    with DecisionStore(tmp_path / "d.db") as store:
+        add_new(store, Decision("m", "A", time=day))
+        assert add_new(store, *by_time) == (["B", "A"], 0)
+        assert add_new(store, *by_time) == ([], 0)
+        assert in_force(store) == ["A"]
+
+
 def test_a_row_without_a_time_is_taken_once(tmp_path: Path) -> None:
     """However often its file is imported, and whatever was decided after that."""
     gout, none = Decision("Gout", "A", reviewer="Ann"), Decision("gout", "", reviewer="ann")
@@ -174,12 +202,11 @@ from linker.desk.decisions import exchange
 from linker.desk.decisions.store import DecisionStore
 from linker.records import Decision
 
-rows = [Decision(f"mention {number}", "A", reviewer="ann") for number in range(300)]
+rows = [Decision(f"mention {number}", "A", reviewer="ann") for number in range(1_800)]
 with DecisionStore(sys.argv[1]) as store:
     print("ready", flush=True)
     sys.stdin.readline()
-    with store.transaction() as connection:
-        print(len(exchange.add_new(store, connection, rows).added))
+    print(len(exchange.import_new(store, rows).added))
 """
 
 
@@ -195,11 +222,61 @@ def test_imports_of_one_file_at_once_store_each_decision_once(tmp_path: Path) ->
         each.stdin.write("\n")
         each.stdin.flush()
     counts = [int(each.communicate(timeout=60)[0]) for each in imports]
-    assert sorted(counts) == [0, 0, 0, 300]
+    assert sum(counts) == 1_800
     with DecisionStore(path) as store:
-        assert len(store.history()) == 300
+        assert {d.mention for d in store.list()} == {f"mention {n}" for n in range(1_800)}
+        assert len(store.history()) == 1_800
         store.withdraw([1])
-        assert len(store.list()) == 299  # no double is left in force
+        assert len(store.list()) == 1_799  # no double is left in force
+
+
+def test_a_long_import_lets_others_write_and_goes_on_after_a_stop(tmp_path: Path) -> None:
+    mentions = [f"mention {number % 1_100}" for number in range(1_200)]
+    rows = [Decision(mention, "A", reviewer="ann") for mention in mentions]
+    rows.append(Decision("mention 0", "B", reviewer="ann"))
+    step = Step("read", "ann")
+    counts = list[int]()
+
+    def write(function: Any, *arguments: Any) -> Any:
+        store.add([Decision(f"other {len(counts)}", "A")])
+        counts.append(len(arguments[1]))
+        if len(counts) == 2:
+            raise Cancelled
+        return function(*arguments)
+
+    with DecisionStore(tmp_path / "d.db") as store:
+        with pytest.raises(Cancelled):
+            exchange.import_new(store, rows, step, write=write)
+        assert (
+            len(store.list()) == 2 + 399
+        )  # of the first batch, where a mention has 3 and 99 have 2
+        added = exchange.import_new(store, rows, step, write=write).added
+        assert (len(added), len({d.step for d in added})) == (1_101 - 400, 1)
+        assert max(counts) < 600
+        assert exchange.import_new(store, rows, step).added == []
+        assert [d.concept_id for d in store.list("mention 0")] == ["B"]
+
+
+def test_an_import_that_is_undone_meanwhile_stops(tmp_path: Path) -> None:
+    rows = [Decision(f"mention {number}", "A", reviewer="ann") for number in range(1_200)]
+
+    def write(function: Any, *arguments: Any) -> Any:
+        with store.transaction() as connection:
+            undo(connection, None, "ann")
+        return function(*arguments)
+
+    with DecisionStore(tmp_path / "d.db") as store:
+        with pytest.raises(LinkerError):
+            exchange.import_new(store, rows, Step("read", "ann"), write=write)
+        assert store.list() == []
+
+
+def test_decisions_of_a_short_file_stay_in_their_order(tmp_path: Path) -> None:
+    mentions = ["b", "a", "b", "c", "a"]
+    rows = [Decision(mention, str(number)) for number, mention in enumerate(mentions)]
+    with DecisionStore(tmp_path / "d.db") as store:
+        assert len(exchange.import_new(store, rows).added) == 5
+        assert [entry.decision.concept_id for entry in store.history()] == ["0", "1", "2", "3", "4"]
 
 
 def test_an_import_of_parts_may_be_repeated(tmp_path: Path) -> None:

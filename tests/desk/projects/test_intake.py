@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from linker.desk.decisions import exchange
 from linker.desk.projects import intake
 from linker.desk.projects.store import OtherKind, Taken
 from linker.errors import LinkerError
@@ -206,3 +207,27 @@ def test_texts_of_one_name_have_ids_of_their_own(desk: Desk) -> None:
     # a decision in a text outlives its project, and is not on another text of its name
     desk.store.add([Decision("x", "A", scope="gone")])
     assert identifier(desk.create(other, "gone.txt").number) != "gone"
+
+
+def test_a_reviewed_file_whose_reading_was_stopped_is_sent_again(desk: Desk) -> None:
+    lines = "".join(f",gout {number},-1,true,Ann\n" for number in range(1_200))
+    table = "decision,mention,concept_id,accepted,reviewer\n" + lines
+    file = desk.read(table, "b.csv", None, None, 1)
+    reviewed = intake.reviewed_in(file, desk.session)
+    assert reviewed
+    assert len(reviewed.decisions) == 1_200
+
+    def busy(function: Any, *arguments: Any) -> Any:
+        if function is exchange._add_batch and desk.store.list():
+            raise LinkerError("the file of decisions is busy; try again later")
+        return function(*arguments)
+
+    with pytest.raises(LinkerError):
+        intake.create(desk.store, file, reviewed, desk.session, "q", None, write=busy)
+    assert len(desk.store.list()) == 500
+    stored = intake.create(desk.store, file, reviewed, desk.session, "q", None)
+    assert (stored.number, stored.imported, len(desk.store.list())) == (1, 700, 1_200)
+    with pytest.raises(Taken):  # another file
+        intake.create(
+            desk.store, desk.read(WARDS, "c.csv", None, None, 0), None, desk.session, "q", None
+        )

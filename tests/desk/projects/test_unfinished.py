@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from linker.desk.decisions.store import Step
+from linker.desk.decisions.store import Step, directly
 from linker.desk.projects import documents, intake, linking, marks, sources
 from linker.desk.projects import store as rows
 from linker.desk.projects.marks import Mark, Place
@@ -47,7 +47,7 @@ def killed_before_the_end(function: Any, *arguments: Any) -> Any:
     return function(*arguments)
 
 
-def add(desk: Desk, number: int, file: sources.Content, write: Any = rows.directly) -> list[str]:
+def add(desk: Desk, number: int, file: sources.Content, write: Any = directly) -> list[str]:
     return list(intake.add(desk.store, number, file, None, "Ada", write=write).notes)
 
 

@@ -225,6 +225,14 @@ def test_the_log_as_json_holds_nothing_that_was_asked(
     assert "podagra" not in "".join(process.lines)
 
 
+def takes_connections(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 20).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
 def test_a_stop_ends_a_long_upload_and_leaves_no_project(
     serve: Any, model: Path, tmp_path: Path
 ) -> None:
@@ -237,12 +245,19 @@ def test_a_stop_ends_a_long_upload_and_leaves_no_project(
         target=lambda: answers.append(httpx.post(address, content=names, timeout=60))
     )
     thread.start()
-    with contextlib.closing(sqlite3.connect(file)) as connection:
+    with contextlib.closing(sqlite3.connect(file, 60, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
         count = 0
         while not count:  # rows are stored
+            connection.execute("COMMIT")
             time.sleep(0.005)
+            connection.execute("BEGIN IMMEDIATE")  # no more are while this lasts
             ((count,),) = connection.execute("SELECT count(*) FROM mentions")
-        assert process.end() == 0
+        process.process.send_signal(signal.SIGTERM)
+        while takes_connections(process.port):  # it is not told yet
+            time.sleep(0.005)
+        connection.execute("COMMIT")
+        assert process.process.wait(60) == 0
         thread.join()
         ((count,),) = connection.execute("SELECT count(*) FROM mentions")
     assert (answers[0].status_code, count < 50_000) == (503, True)
