@@ -75,14 +75,17 @@ class Reading {
     return this.kind.value === kind && (kind !== "table" || this.column.value === column);
   }
 
-  /** Show what the service reads in the sources by itself, or the wanted kind in a text. */
+  /** Show what the service reads in the sources by itself, or the wanted kind in a text. Sources that
+   * look unlike each other are running text. */
   async begin(wanted) {
     await this.look();
     if (this.problem) return;
-    const { kind, kinds } = this.shown;
-    this.first = this.shown;
-    const isOther = wanted && kind !== wanted && kind !== "table" && kinds.includes(wanted);
-    if (isOther) await this.look({ read_as: wanted });
+    [this.first] = this.found;
+    const { kind, kinds } = this.first;
+    const isMixed = this.found.some((each) => each.kind !== kind);
+    const better = wanted || (isMixed ? "documents" : kind); // a short text may look like a name
+    const isOther = better !== kind && kind !== "table" && kinds.includes(better);
+    if (isOther || isMixed) await this.look({ read_as: isOther ? better : kind });
   }
 
   /** Show what is in the first sources; `said` is what people say of all. */
@@ -105,7 +108,7 @@ class Reading {
   show(found) {
     const [{ kind, kinds, column, columns, suggested }] = found;
     this.problem = null;
-    [this.shown] = found;
+    this.found = found;
     this.choices.hidden = false;
     fill(this.kind, kinds.map((each) => optionOf(each, KINDS[each], each === kind)));
     this.columnField.hidden = this.column.disabled = kind !== "table";

@@ -169,6 +169,9 @@ def test_many_files_have_one_choice_and_few_are_read_before(
     notes = [tmp_path / f"note {number}.txt" for number in range(6)]
     for number, note in enumerate(notes):
         note.write_text(f"Patient {number} with gout", "utf-8")
+    mixed = [tmp_path / f"seen {number}.text" for number in range(4)]
+    for number, text in enumerate(("Gout", "He has gout. It was found in May.", "Gout", "Gout")):
+        mixed[number].write_text(text, "utf-8")
     table = tmp_path / "b.csv"
     table.write_text("mention,ward\ngout,1\n", "utf-8")
     with listed(context, address) as page:
@@ -183,6 +186,16 @@ def test_many_files_have_one_choice_and_few_are_read_before(
         assert len(previews) == 4
         page.screenshot(path=pictures / "reading-many.png")
         assert problems(page) == ""
+        page.click("#reading .cancel")
+        status(page, "Nothing was kept.")
+        page.set_input_files("#file", mixed)
+        expect(page.locator("#readings select").first).to_have_value("documents")
+        expect(page.locator("#readings .note")).to_contain_text(
+            "1 document, 1 document, 1 document"
+        )
+        page.click("#reading .cancel")
+        status(page, "Nothing was kept.")
+        page.set_input_files("#file", [*notes, table])
         page.locator("#readings select").first.select_option("documents")
         expect(page.locator("#readings .note").first).to_contain_text("1 document, 1 document")
         agree(page)
@@ -586,6 +599,7 @@ def test_who_decides_is_asked_at_the_first_decision(address: str, context: Any, 
         page.press("#reviewer", "Tab")
         said = "decision,mention,concept_id,accepted,reviewer\n,lymphoma,MESH:D008223,yes,\n"
         drop(page, "decisions.csv", said)  # which names nobody
+        agree(page)
         expect(page.locator("#who")).to_be_visible()
         page.keyboard.type("Bob")
         page.keyboard.press("Enter")
