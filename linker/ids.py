@@ -142,11 +142,13 @@ def with_colon(text: str, prefixes: Container[str]) -> str:
 def prefixes_of(ids: Iterable[str]) -> dict[str, str]:
     """The prefix that ids have for each vocabulary, by its own prefix in small letters.
 
-    It is the first one of ids that are no IRIs.
+    It is the first one of ids that are no IRIs. Prefixes of no known vocabulary that differ in case
+    are left out: nobody knows whether they are the same.
     """
     of_curies: dict[str, str] = {}
     of_iris: dict[str, str] = {}
     seen: set[str] = set()
+    unclear: set[str] = set()
     for identifier in ids:
         as_written = namespace(identifier)
         if as_written in seen:
@@ -156,8 +158,12 @@ def prefixes_of(ids: Iterable[str]) -> dict[str, str]:
             seen.add(as_written)
         if prefix := namespace(normalized(identifier)):
             prefixes = of_iris if is_iri else of_curies
-            prefixes.setdefault(of_prefix(prefix).prefix.lower(), prefix)
-    return of_iris | of_curies
+            vocabulary = of_prefix(prefix).prefix
+            first = prefixes.setdefault(vocabulary.lower(), prefix)
+            if first != prefix and vocabulary not in _BY_PREFIX:
+                unclear.add(vocabulary.lower())
+    prefixes = of_iris | of_curies
+    return {name: prefix for name, prefix in prefixes.items() if name not in unclear}
 
 
 def respelled(text: str, prefixes: Mapping[str, str]) -> str:
@@ -178,12 +184,15 @@ def respelled(text: str, prefixes: Mapping[str, str]) -> str:
 
 def _of_iri(iri: str, namespace: str, local: str) -> str:
     """The id that an IRI stands for; the IRI where nobody knows."""
-    if namespace in _REGISTRIES:
-        return normalized(local)
+    if namespace in _REGISTRIES or namespace in _PAGES_OF_CURIES:
+        identifier = normalized(local)
+        return identifier if ":" in identifier else iri
     if namespace in _UNDERSCORED_SPACES and "_" in local:
         prefix, _, local = local.rpartition("_")
     elif namespace.startswith(_BELOW_REGISTRIES):
         prefix = namespace.rpartition("/")[2]
+        if local.lower().startswith(f"{prefix.lower()}:"):  # identifiers.org/hgnc/HGNC:5
+            return normalized(local)
     else:
         prefix = of_address(namespace).prefix
     return normalized(f"{prefix}:{local}") if prefix else iri
@@ -388,4 +397,7 @@ _BY_ADDRESS = {
     for known in VOCABULARIES
     for address in (known.system, known.iri, *known.addresses)
     if address
+}
+_PAGES_OF_CURIES = {
+    _place(known.page.partition("{curie}")[0]) for known in VOCABULARIES if "{curie}" in known.page
 }

@@ -31,7 +31,7 @@ CURIES = {
     "OMIM:208900": ["208900", "MIM:208900"],
     "OMIM:PS208900": ["PS208900"],
     "DOID:0060395": ["DO:DOID:0060395", "DO: DO:DOID:do:0060395", "DO:" * 5000 + "0060395"],
-    "HP:0000118": ["DO:HP:0000118"],
+    "HP:0000118": ["DO:HP:0000118", "https://hpo.jax.org/browse/term/HP:0000118"],
     "OMIM:PS154700": [
         "OMIMPS:154700",
         "OMIM.PS:PS154700",
@@ -56,6 +56,13 @@ CURIES = {
     "XY:1": ["http://purl.obolibrary.org/obo/XY_1"],
     "XY_1": [],
     "action_notes": [],
+    "HGNC:5": [
+        "http://identifiers.org/HGNC:5",
+        "http://identifiers.org/hgnc/HGNC:5",
+        "https://bioregistry.io/HGNC:5",
+    ],
+    "https://identifiers.org/foo": [],
+    "https://hpo.jax.org/browse/term/foo": [],
     "http://example.org/sheep/1": [],
     "ORDO:1:2": [],
     "anything": [],

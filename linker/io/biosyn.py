@@ -146,7 +146,7 @@ def read_mentions(
     for file in concept_files(path):
         documents: list[Document] = []
         with of_file(on_error):
-            documents += _documents(file, on_error, identify)
+            documents = list(_documents(file, on_error, identify))  # all or none
         yield from documents
 
 

@@ -123,23 +123,25 @@ def _entries(path: Pathlike, resource: dict[str, Any]) -> list[_Entry]:
 
 
 def _grouped(entries: Iterable[_Entry]) -> list[list[_Entry]]:
-    """The entries of each code of each system together; one without a code by itself."""
+    """The entries of each id together; one without an id, which is refused later, by itself."""
     groups: list[list[_Entry]] = []
-    of_code: dict[tuple[str, str], list[_Entry]] = {}
+    of_id: dict[str, list[_Entry]] = {}
     for entry in entries:
-        if entry.code is None:
+        if not entry.system or not isinstance(entry.code, str) or not entry.code.strip():
             groups.append([entry])
             continue
-        key = (entry.system, entry.code)
-        if key not in of_code:
-            of_code[key] = []
-            groups.append(of_code[key])
-        of_code[key].append(entry)
+        identifier = _identifier(entry.system, entry.code)
+        if identifier not in of_id:
+            of_id[identifier] = []
+            groups.append(of_id[identifier])
+        of_id[identifier].append(entry)
     return groups
 
 
 def _of_code_system(path: Pathlike, resource: dict[str, Any]) -> list[_Entry]:
-    content = resource["content"]
+    content = resource.get("content")
+    if not content:
+        raise ValueError("it does not say whether it holds its concepts (content)")
     if content == "not-present":
         raise ValueError("content: not-present; take a ValueSet that a server has expanded")
     if content in ("example", "fragment"):
@@ -203,7 +205,9 @@ def _of_value_set(path: Pathlike, resource: dict[str, Any]) -> list[_Entry]:
             text = "%s: holds %s of the %s codes of the value set"
             logger.warning(text, path, f"{held:,}", f"{total:,}")
         return entries
-    compose = resource["compose"]
+    compose = resource.get("compose")
+    if not compose:
+        raise ValueError("it names no codes; have a terminology server expand it")
     if "exclude" in compose or not all("concept" in part for part in compose["include"]):
         raise ValueError("it has rules; have a terminology server expand it (ValueSet/$expand)")
     entries = []
@@ -304,15 +308,17 @@ def _is_obsolete(record: dict[str, Any]) -> bool:
 
 
 def _identifier(system: str, code: str) -> str:
-    """The id of a code; one that has its prefix keeps it, as those of HPO."""
+    """The id of a code, with the prefix of its system, which codes such as those of HPO have."""
     if not system:
         raise RecordError("the code has no system", code, expected="the address of its system")
     if not code.strip():
         raise RecordError("the code is empty", system, expected="a code")
     prefix = of_address(system).prefix or re.split("[/:]", system.rstrip("/#"))[-1]
     as_id = normalized(code)  # MONDO_0001 is written so, too
-    if not prefix or of_prefix(namespace(as_id)).prefix == of_prefix(prefix).prefix:
+    if not prefix:
         return as_id
+    if of_prefix(namespace(as_id)).prefix == of_prefix(prefix).prefix:
+        code = as_id.partition(":")[2]
     return normalized(f"{prefix}:{code}")
 
 

@@ -350,6 +350,19 @@ def language_code(tag: str) -> str:
     return _CODES.get(first, first)
 
 
+# ISO 639-1
+_TWO_LETTERS = frozenset(
+    re.findall(
+        r"\w\w",
+        "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv "
+        "cy da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr "
+        "ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw "
+        "ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv "
+        "ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq "
+        "sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh "
+        "yi yo za zh zu",
+    )
+)
 _TAGGED = re.compile(r"(.+?)\s?@([a-z]{2,3})(-[A-Za-z]{2,4})?", re.DOTALL)
 _IN_QUOTES = re.compile(r'"(.*)"', re.DOTALL)
 
@@ -361,11 +374,12 @@ def split_language(text: str) -> tuple[str, str]:
     (('pectoral fin', 'en'), ('Gicht', 'de-AT'), ('IGH@', ''))
     """
     tagged = _TAGGED.fullmatch(text) if "@" in text else None
-    if not tagged or (len(tagged[2]) > 2 and tagged[2] not in _CODES):
+    if not tagged or (tagged[2] not in _CODES and tagged[2] not in _TWO_LETTERS):
         return text, ""
-    name = tagged[1]
+    name = tagged[1].strip()
     quoted = _IN_QUOTES.fullmatch(name)
-    return (quoted[1] if quoted else name), tagged[2] + (tagged[3] or "")
+    name = quoted[1].strip() if quoted else name
+    return name, tagged[2] + (tagged[3] or "")
 
 
 class Languages:

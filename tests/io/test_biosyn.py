@@ -113,9 +113,10 @@ def test_bad_lines_of_concept_files(tmp_path: Path, line: str, problem: str) -> 
 
 
 def test_a_damaged_file_of_a_folder_is_passed_over_whole(tmp_path: Path) -> None:
-    line = b"1||0|4||Disease||gout||D006073\n"
-    (tmp_path / "a.concept").write_bytes(gzip.compress(line * 1000)[:-20])
-    (tmp_path / "b.concept").write_bytes(line.replace(b"1", b"2", 1))
+    line = "{}||0|4||Disease||gout||D006073\n"
+    lines = "".join(map(line.format, range(10_000, 15_000)))  # read in several pieces
+    (tmp_path / "a.concept").write_bytes(gzip.compress(lines.encode())[:-20])
+    (tmp_path / "b.concept").write_text(line.format(2))
     with pytest.raises(InputError):
         list(biosyn.read_mentions(tmp_path))
     skip = Skip()

@@ -234,7 +234,8 @@ def test_a_bundle(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         "resourceType": "ValueSet",
         "compose": {"include": [{"system": "http://loinc.org", "filter": []}]},
     }
-    resources = [{"resourceType": "Patient"}, gout, rules, SYSTEM, more]
+    metadata = [{"resourceType": "ValueSet", "url": "http://a/set"}, {"resourceType": "CodeSystem"}]
+    resources = [{"resourceType": "Patient"}, gout, rules, *metadata, SYSTEM, more]
     bundle = {"resourceType": "Bundle", "entry": [{"resource": r} for r in resources] + [{}]}
     path = saved(tmp_path / "b.json", bundle)
     assert dictionaries.detect(path) == "fhir"
@@ -242,9 +243,35 @@ def test_a_bundle(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert [concept.id for concept in concepts][:2] == ["MONDO:1", "sheep:d"]
     assert len(concepts) == 7
     assert texts(concepts[0]) == [("gout", "preferred"), ("podagra", "exact")]
-    assert len(caplog.messages) == 1  # of the rules
+    assert len(caplog.messages) == 3  # of the rules, and of the resources without concepts
     with pytest.raises(InputError):
         list(fhir.read(saved(path, {"resourceType": "Bundle", "entry": [{"resource": rules}]})))
+
+
+def test_codes_have_the_prefix_of_a_known_vocabulary_as_it_is_spelled(tmp_path: Path) -> None:
+    record = system_of({"code": "A01", "display": "typhoid"}, url="http://a.example/icd10")
+    (concept,) = fhir.read(saved(tmp_path / "a.json", record))
+    assert concept.id == "ICD10:A01"
+
+
+def test_a_code_is_one_concept_with_the_prefix_of_its_system_or_without(tmp_path: Path) -> None:
+    records = [
+        {"code": "558", "display": "Marfan syndrome"},
+        {"code": "ORPHA:558", "display": "Marfan's syndrome"},
+        {"code": "99", "display": "other", "property": [parent_of("ORPHA:558")]},
+    ]
+    path = saved(tmp_path / "a.json", system_of(*records, url="http://www.orpha.net"))
+    marfan, other = fhir.read(path)
+    assert (marfan.id, [text for text, _ in texts(marfan)]) == (
+        "Orphanet:558",
+        ["Marfan syndrome", "Marfan's syndrome"],
+    )
+    assert other.parents == ("Orphanet:558",)
+
+
+def parent_of(code: str) -> dict[str, str]:
+    """The property that names the code above."""
+    return {"code": "parent", "valueCode": code}
 
 
 def test_a_code_without_a_system_is_a_bad_concept(tmp_path: Path) -> None:

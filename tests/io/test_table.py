@@ -48,7 +48,7 @@ def names(concept: Concept) -> list[tuple[str, str, str]]:
 
 
 def test_names_that_end_in_the_tag_of_a_language(tmp_path: Path) -> None:
-    text = 'id\tname\tsynonyms\nX:1\t"gout"@en\tgoutte@fr|podagra|IGH@|"Gicht"@de-AT\n'
+    text = 'id\tname\tsynonyms\nX:1\t"gout"@en\tgoutte@fr|podagra|IGH@|"Gicht "@de-AT|p@xx\n'
     (concept,) = table.read(saved(tmp_path / "t.tsv", text))
     assert concept.name == "gout"
     assert names(concept) == [
@@ -57,6 +57,7 @@ def test_names_that_end_in_the_tag_of_a_language(tmp_path: Path) -> None:
         ("podagra", "exact", ""),
         ("IGH@", "exact", ""),
         ("Gicht", "exact", "de-AT"),
+        ("p@xx", "exact", ""),  # no language has this code
     ]
 
 
@@ -89,6 +90,13 @@ def test_an_id_is_one_however_it_is_spelled(tmp_path: Path) -> None:
     assert read["ORPHA:558"].alt_ids == ("OMIM:PS154700",)
     assert read["ORPHA:99"].parents == ("ORPHA:558", "MONDO:0001")
     assert read["XY:2"].parents == ("XY:1",)
+
+
+def test_prefixes_that_nobody_knows_differ_by_case(tmp_path: Path) -> None:
+    text = "id\tname\tparents\nXY:1\talpha\t\nxy:1\tbeta\tXY:1\n"
+    alpha, beta = table.read(saved(tmp_path / "t.tsv", text))
+    assert (alpha.id, alpha.name) == ("XY:1", "alpha")
+    assert (beta.id, beta.name, beta.parents) == ("xy:1", "beta", ("XY:1",))
 
 
 def test_a_table_of_others(tmp_path: Path) -> None:

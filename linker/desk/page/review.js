@@ -36,6 +36,7 @@ const view = { key: query.get("key"), version: null, summary: null, shows: "queu
 const steps = new Steps(address, {
   ...{ changed, refresh, showSummary, goOn, goTo },
   place: () => seenList().placeAfter(0),
+  placeBehind: () => seenList().placeAfter(1),
   row: () => (view.shows in OTHERS ? groups.entry.row : queue.rowAt(queue.current)),
   key: () => view.key,
   isNoting: () => groups.isNoting,

@@ -20,7 +20,8 @@ export class Steps {
    *
    * - `changed` is called with what the service answers: rows that changed, and the summary.
    * - `refresh` reads all anew that is shown, and `showSummary` shows a summary.
-   * - `place` tells the place of the selected row, `row` which it is, and `key` its key.
+   * - `place` tells the place of the selected row, or where it was, `placeBehind` that of the row behind
+   *   it, which has its place where it is gone; `row` which it is, and `key` its key.
    * - `goOn` selects the next undecided row behind a place, and tells whether there is one.
    * - `goTo` selects the row of a key.
    * - `isNoting` tells whether somebody is at the note of the selected row, which then stays.
@@ -80,6 +81,8 @@ export class Steps {
     else if (moves && isOfPart && (await this.staysAt(entry, isSplit && !number, answer.rows)))
       hasNext = true;
     else if (moves && waits) hasNext = await this.page.goOn(place - 1);
+    else if (moves && !hasNext)
+      hasNext = await this.page.goOn(this.page.placeBehind() - 1); // the list may have further rows now
     else if (hasNext && !isUndecided(this.page.row()))
       hasNext = await this.page.goOn(this.page.place()); // the decision was on that row, too
     const last = moves && !hasNext ? " Nothing undecided is below it." : "";

@@ -67,6 +67,30 @@ def test_keys_go_by_the_unsure_mentions_that_are_seen(make: Make, show: Open, ad
     heading(page, "zzzz")
 
 
+def test_keys_go_on_to_what_the_list_had_no_room_for(make: Make, show: Open, address: str) -> None:
+    names = [f"{letter}{letter}{letter}{letter}" for letter in "bcfgjklqvwyz"]
+    page = show(make("\n".join(names), "names.txt", ""), sort="document")
+    heading(page, names[0])
+    page.click("#show-failures")
+    rows = page.locator("#failures-view li")
+    expect(rows).to_have_count(10)
+    expect(page.locator("#failures-view")).to_contain_text("and 2 more rows")
+    expect(selected(page, "failures")).to_contain_text(names[0])
+    for name in names[1:10]:
+        page.keyboard.press("j")
+        heading(page, name)
+    page.keyboard.press("n")
+    status(page, f"{names[9]}: no concept.")
+    heading(page, names[10])
+    expect(selected(page, "failures")).to_contain_text(names[10])
+    assert "below" not in page.text_content("#status")
+    page.keyboard.press("n")
+    heading(page, names[11])
+    page.keyboard.press("n")
+    status(page, f"{names[11]}: no concept. Nothing undecided is below it.")
+    assert decided(address) == [(name, None, "Ada") for name in names[9:]]
+
+
 def test_keys_go_by_the_disagreements_that_are_seen(make: Make, show: Open, address: str) -> None:
     for mention in ("breast cancers", "leukaemia", "lymphoma"):
         decide(address, mention, "MESH:D007938", "Bob")
