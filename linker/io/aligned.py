@@ -16,7 +16,7 @@ from linker.records import IN_BULK, Document, Part, Prediction
 
 FOOTER = ""
 _GAP = "  "  # between columns
-_CONCEPT = 14  # columns of the terminal; as long as an id of MeSH, OMIM or Orphanet
+_CONCEPT = 15  # columns of the terminal; as long as the longest id of MeSH
 _CONFIDENCE = len("0.99 historical")
 _DECIDED = len("accepted in bulk historical")
 _LEAST = 16  # for mention and name together, however narrow the terminal is
