@@ -413,4 +413,4 @@ def test_a_rejection_by_an_old_id_has_the_prefix_that_was_said(tmp_path: Path) -
     )
     text = conftest.written("sssom", (None, [prediction]), decisions=True, vocabulary=vocabulary)
     assert [row["object_id"] for row in table(text)] == ["X:1"]
-    assert "#  X: https://bioregistry.io/X:\n" in text
+    assert '#  X: "https://bioregistry.io/X:"\n' in text
