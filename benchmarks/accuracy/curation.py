@@ -66,7 +66,7 @@ def release() -> dict[str, Any]:
     """What MEDIC of 2026 does to decisions that were made with that of 2017."""
     before, after = medic("2017"), medic("2026")
     decisions = decided(before)
-    found = updating.changes(decisions, after, before)
+    found = updating.changes(decisions, updating.Names(after), updating.Names(before))
     moved = [c.decision.mention for c in found if c.kind in updating.ACCEPTABLE]
     counts = updating.counted(decisions, found)
     return {"decisions": counts.total(), "kinds": dict(counts), "acceptable": moved}

@@ -212,7 +212,8 @@ def update(options: SimpleNamespace) -> None:
     before = o.read_dictionary([options.model], options)
     with projects.opened(options, read_only=not options.accept) as store:
         every = store.list()
-        found = updating.changes(every, dictionary, before)
+        names = updating.Names(dictionary)
+        found = updating.changes(every, names, updating.Names(before))
         try:
             wanted = updating.chosen(found, options.accept)
         except ValueError as error:

@@ -248,6 +248,12 @@ def test_a_bundle(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         list(fhir.read(saved(path, {"resourceType": "Bundle", "entry": [{"resource": rules}]})))
 
 
+def test_codes_have_the_prefix_of_a_known_vocabulary_as_it_is_spelled(tmp_path: Path) -> None:
+    record = system_of({"code": "A01", "display": "typhoid"}, url="http://a.example/icd10")
+    (concept,) = fhir.read(saved(tmp_path / "a.json", record))
+    assert concept.id == "ICD10:A01"
+
+
 def test_a_code_is_one_concept_with_the_prefix_of_its_system_or_without(tmp_path: Path) -> None:
     records = [
         {"code": "558", "display": "Marfan syndrome"},

@@ -13,6 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker import Dictionary
+from linker.desk.decisions.store import identified
+from linker.dictionary.building import Builder
+from linker.errors import stop
 from linker.linking.decisions import (
     as_said,
     concepts_of,
@@ -26,7 +29,7 @@ from linker.linking.decisions import (
     ruled,
     standing,
 )
-from linker.records import Decision
+from linker.records import Concept, Decision, Name
 
 ANN = "ann"
 
@@ -419,3 +422,43 @@ def test_what_follows_its_id_tells_what_was_said(dictionary: Dictionary) -> None
     assert left is not None
     assert as_said(left) == Decision("m", "?|X:11")
     assert followed(Decision("m", "X:2"), dictionary) == Decision("m", "X:2")
+
+
+def spelled(prefix: str) -> Dictionary:
+    """A dictionary of two concepts, of which the second one was two, with a prefix for its ids."""
+    first = Concept(f"{prefix}:1", "one", names=(Name("one", f"{prefix}:1", "preferred"),))
+    second = Concept(
+        f"{prefix}:2",
+        "two",
+        names=(Name("two", f"{prefix}:2", "preferred"),),
+        alt_ids=(f"{prefix}:22",),
+    )
+    builder = Builder(frozenset(), frozenset(), stop)
+    builder.add([first, second], "made", "table", "")
+    return Dictionary(*builder.build())
+
+
+@pytest.mark.parametrize("prefix", ["mondo", "MONDO"])
+@pytest.mark.parametrize("written", ["mondo:1", "?|mondo:1", "mondo:1|mondo:2"])
+def test_prefixes_that_are_spelled_otherwise_are_of_the_same_concepts(
+    prefix: str, written: str
+) -> None:
+    decision = Decision("m", written)
+    now = written.replace("mondo", prefix)
+    assert followed(decision, spelled(prefix)) == Decision("m", now)
+
+
+@pytest.mark.parametrize("prefix", ["mondo", "MONDO"])
+def test_of_ids_that_were_merged_the_others_are_said_as_the_dictionary_spells_them(
+    prefix: str,
+) -> None:
+    kept = followed(Decision("m", "mondo:1|mondo:22"), spelled(prefix))
+    assert kept is not None
+    assert kept.concept_id == f"{prefix}:1|{prefix}:2"
+    assert kept.said == f"{prefix}:1|{prefix}:22"
+
+
+def test_the_ids_of_a_decision_are_kept_as_they_were_stored() -> None:
+    stored = identified(Decision("m", "mondo:1|?"), spelled("mondo"))
+    assert stored.concept_id == "mondo:1|?"
+    assert parts_of(stored) == ("mondo:1", None)

@@ -59,22 +59,18 @@ class Change:
     one_by_one: str = ""  # why it is not accepted with others of its kind; empty: it may be
 
 
-def changes(
-    decisions: Iterable[Decision], dictionary: Dictionary, before: Dictionary
-) -> list[Change]:
+def changes(decisions: Iterable[Decision], names: Names, old_names: Names) -> list[Change]:
     """What a release changes of the decisions that count, in order of entry.
 
     What a mention was a name of already, when a person decided otherwise, is no change.
 
     Args:
         decisions: those that were not withdrawn, in order of entry.
-        dictionary: the release.
-        before: the dictionary that people decided with.
+        names: of the release.
+        old_names: of the dictionary that people decided with.
     """
     decisions = list(decisions)
-    names = Names(dictionary)
-    old_names = Names(before)
-    open_now = OpenMentions(decisions, dictionary, before)
+    open_now = OpenMentions(decisions, names.dictionary, old_names.dictionary)
     found = []
     for place in in_force(decisions).values():
         of_place = [*_changes(standing(place), names, old_names)]
@@ -184,7 +180,7 @@ def _taken_over(decision: Decision, dictionary: Dictionary) -> Decision:
 
 
 class Names:
-    """The names of a dictionary, by their forms.
+    """The names of a dictionary, by their forms; of a large one they take seconds to make.
 
     Args:
         dictionary: has the names.

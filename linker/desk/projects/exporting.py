@@ -8,7 +8,7 @@ import json
 import sqlite3
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath, PureWindowsPath
 from typing import IO, Any, Literal, TextIO
 
@@ -313,9 +313,14 @@ class Exporter:
 
 def _plain_cells(prediction: Prediction | None) -> Sequence[str]:
     """The id and the name of an answer, and its state, with what the text says of the mention where
-    it does not name it as present."""
+    it does not name it as present.
+
+    Of a part on which nobody decided, beside decided ones, the id is `?`, and no name is given.
+    """
     if prediction is None:
         return ["", "", ""]
+    parts = [replace(part, nil=part.nil or part.is_open) for part in prediction.parts]
+    prediction = replace(prediction, parts=tuple(parts))
     by_name = dict(zip(linked_tables.COLUMNS, linked_tables.cells(prediction), strict=True))
     state = by_name["state"]
     if prediction.assertion != "present":

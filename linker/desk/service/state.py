@@ -24,6 +24,7 @@ from prometheus_client.process_collector import ProcessCollector
 from starlette.requests import HTTPConnection
 
 from linker.desk.decisions.store import DecisionStore, Step
+from linker.desk.decisions.updating import Names
 from linker.desk.service.batching import Batcher
 from linker.desk.service.errors import REFUSED, Failure
 from linker.desk.service.schemas import cost
@@ -63,7 +64,15 @@ class Model:
     decided: Decided | None = None  # the latest; None: none are kept
     vocabulary: Any = None  # of reconciliation, once it is asked for
     tally: Tally = field(default_factory=Tally)  # the latest texts
+    names_made: Names | None = None  # of the dictionary, once they are asked for
     reading: threading.Lock = field(default_factory=threading.Lock)  # of decisions, once
+
+    @property
+    def names(self) -> Names:
+        """The names of the dictionary; they are made once."""
+        if self.names_made is None:
+            self.names_made = Names(self.linker.dictionary)
+        return self.names_made
 
     def see(self, predictions: Iterable[Prediction]) -> None:
         """Note the texts of answers."""
@@ -116,8 +125,8 @@ class Service:
         return self.model.linker
 
     @cached_property
-    def before(self) -> Dictionary:
-        """The dictionary that people decided with before.
+    def before(self) -> Names:
+        """The names of the dictionary that people decided with before.
 
         Raises:
             Failure: none was named.
@@ -125,7 +134,7 @@ class Service:
         """
         if not self.settings.before:
             raise Failure(409, "no earlier dictionary is known; start linker serve with --before")
-        return Dictionary.load(self.settings.before)
+        return Names(Dictionary.load(self.settings.before))
 
     @property
     def is_ready(self) -> bool:

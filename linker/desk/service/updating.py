@@ -37,11 +37,13 @@ class Acceptance(Reviewed):
 @routes.get("/changes")
 async def changed(desk: Desk) -> Response:
     """What the dictionary changes of decisions that were made with the one of `--before`."""
-    dictionary = desk.service.linker.dictionary
+    service = desk.service
 
     def read() -> str:
-        kept, before = desk.store.list(), desk.service.before
-        found = updating.changes(kept, dictionary, before)
+        kept = desk.store.list()
+        names = service.model.names
+        old_names = service.before
+        found = updating.changes(kept, names, old_names)
         counts = updating.counted(kept, found)
         by_kind = {kind: len(updating.chosen(found, [kind])) for kind in updating.ACCEPTABLE}
         kinds = [
@@ -52,8 +54,8 @@ async def changed(desk: Desk) -> Response:
             written([change.decision])[0]
             | {"kind": change.kind, "acceptable": change.kind in updating.BY_NUMBER}
             | {"one_by_one": change.one_by_one}
-            | {"before": _named(concepts_of(change.decision), before)}
-            | {"now": _named(change.now, dictionary)}
+            | {"before": _named(concepts_of(change.decision), old_names.dictionary)}
+            | {"now": _named(change.now, names.dictionary)}
             for change in found
         ]
         return json.dumps({"current": counts["current"], "kinds": kinds, "changes": changes})
@@ -68,18 +70,21 @@ async def accept(desk: Desk, body: Annotated[Acceptance, Body()]) -> dict[str, A
     Of a kind no decision is taken whose `one_by_one` says why somebody has to look at it. 409 where
     it would make none, or not as many as `count`, or somebody made them meanwhile.
     """
-    service, dictionary = desk.service, desk.service.linker.dictionary
+    service = desk.service
     if body.project is not None:
         await desk.summary(body.project)  # it is there
 
     def new() -> list[Decision]:
-        found = updating.changes(desk.store.list(), dictionary, service.before)
+        names = service.model.names
+        found = updating.changes(desk.store.list(), names, service.before)
         try:
             wanted = updating.chosen(found, map(str, body.accept))
         except ValueError as error:
             reason = f"{error} is no kind that can be accepted, and no decision that needs one"
             raise Failure(422, reason, "accept") from None
-        return [updating.accepted(c, dictionary, body.reviewer, bulk=bulk) for c, bulk in wanted]
+        return [
+            updating.accepted(c, names.dictionary, body.reviewer, bulk=bulk) for c, bulk in wanted
+        ]
 
     decisions = await service.run(new)
     if not decisions or body.count not in (None, len(decisions)):

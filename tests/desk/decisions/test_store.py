@@ -220,12 +220,12 @@ def test_a_file_that_was_changed_is_refused(path: Path, script: str) -> None:
 @pytest.mark.parametrize(
     ("text", "concept_id", "parts"),
     [
-        ("MeSH:D001260", "MESH:D001260", ("MESH:D001260",)),
+        ("MeSH:D001260", "MESH:D001260", ("MeSH:D001260",)),
         ("", "", ("",)),
         ("-1", "", ("",)),
         ("-1|-1", "", ("", "")),
-        ("MeSH:D001260|-1", "MESH:D001260|-1", ("MESH:D001260", "")),
-        ("-1 | MIM:100100", "-1|OMIM:100100", ("", "OMIM:100100")),
+        ("MeSH:D001260|-1", "MESH:D001260|-1", ("MeSH:D001260", "")),
+        ("-1 | MIM:100100", "-1|OMIM:100100", ("", "MIM:100100")),
         ("D1+D2|D3", "D1+D2|D3", ("D1", "D2", "D3")),
         ("A17.0+|G01*", "A17.0+|G01*", ("A17.0+", "G01*")),
         (r"C81\,3", r"C81\,3", ("C81,3",)),

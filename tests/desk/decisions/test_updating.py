@@ -10,7 +10,7 @@ import pytest
 
 from linker import Decision, Dictionary
 from linker.desk.decisions.store import DecisionStore, releases
-from linker.desk.decisions.updating import Change, accepted, changes, chosen, take
+from linker.desk.decisions.updating import Change, Names, accepted, changes, chosen, take
 from linker.linking.decisions import in_force, ruled, standing
 
 HEADER = "id\tname\tsynonyms\talt_ids"
@@ -51,7 +51,7 @@ def found(read: Callable[..., Dictionary], release: Dictionary) -> Callable[...,
     before = read(*OLD)
 
     def find(*decisions: Decision) -> list[Change]:
-        return changes(decisions, release, before)
+        return changes(decisions, Names(release), Names(before))
 
     return find
 
@@ -214,7 +214,8 @@ def test_where_a_rejected_concept_became_one_with_another_somebody_has_to_decide
 ) -> None:
     before = read(*OLD, "D:8\tSore Back\t\t")
     release = read(*RELEASE, "D:88\tSore Back\t\tD:8")
-    found = changes(decisions, release, before)
+    names, old_names = Names(release), Names(before)
+    found = changes(decisions, names, old_names)
     assert {change.decision.id: change.kind for change in found} == kinds
     for change in found:
         if change.kind == "merged":
@@ -227,7 +228,7 @@ def test_where_a_rejected_concept_became_one_with_another_somebody_has_to_decide
         assert (new.concept_id, new.accepted, new.bulk) == ("D:1", True, False)
         (of_place,) = in_force([*decisions, new], release).values()
         assert ruled([of_place]).parts == ("D:1",)
-        assert {c.kind for c in changes([*decisions, new], release, before)} <= {"merged"}
+        assert {c.kind for c in changes([*decisions, new], names, old_names)} <= {"merged"}
 
 
 def test_of_a_composite_all_parts_are_taken_over(

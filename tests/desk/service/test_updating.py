@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from linker import Decision, Dictionary, Linker
 from linker.desk.decisions.store import releases
+from linker.desk.decisions.updating import Names
 from linker.training.pipeline import train
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
@@ -144,6 +146,26 @@ def test_what_cannot_be_accepted(
     refused = accept(client, *words, **more)
     assert (refused.status_code, refused.json()["where"]) == (status, where)
     assert changes(client) == FIRST
+
+
+def test_names_are_made_once_for_each_dictionary(
+    client: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Dictionary] = []
+    make = Names.__init__
+
+    def counted(self: Names, dictionary: Dictionary) -> None:
+        made.append(dictionary)
+        make(self, dictionary)
+
+    monkeypatch.setattr(Names, "__init__", counted)
+    assert changes(client) == FIRST
+    accept(client, 3)
+    assert changes(client) != FIRST
+    assert len(made) == 2
+    service.model = replace(service.model, names_made=None)  # as one that is loaded anew
+    changes(client)
+    assert made[2:] == [service.linker.dictionary]
 
 
 def test_without_a_change_of_a_kind_nothing_is_accepted(client: Any) -> None:
