@@ -159,7 +159,7 @@ class NameOrder:
             concepts: of the names.
         """
         distinct, number = np.unique(rows, return_inverse=True)
-        texts = self.table.texts.take(distinct)[:]  # much faster than one by one
+        texts = self.table.texts.take(distinct.astype(np.int64))[:]  # much faster than one by one
         disorder = -_pairs_in_order(queries, query, texts, number)
         by_kind = self.entry_rank[entries]
         order = np.lexsort((by_kind, disorder, run))
