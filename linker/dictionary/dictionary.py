@@ -162,7 +162,7 @@ class Dictionary:
         return ObjectSource(
             "+".join(source.file for source in own),
             "; ".join(releases),
-            tuple(sorted(set(map(namespace, self.ids)) - {""})),
+            tuple(sorted(set(map(namespace, itertools.chain(self.ids, self.old_ids))) - {""})),
         )
 
     @cached_property

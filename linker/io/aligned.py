@@ -12,13 +12,13 @@ import wcwidth
 
 from linker.errors import shown
 from linker.io.outputs import Cell, Layout, cells_of
-from linker.records import Document, Part, Prediction
+from linker.records import IN_BULK, Document, Part, Prediction
 
 FOOTER = ""
 _GAP = "  "  # between columns
 _CONCEPT = 15  # columns of the terminal; as long as the longest id of MeSH
 _CONFIDENCE = len("0.99 historical")
-_DECIDED = len("no concept historical")
+_DECIDED = len("accepted in bulk historical")
 _LEAST = 16  # for mention and name together, however narrow the terminal is
 _MOST = 100  # and however wide
 
@@ -57,13 +57,25 @@ def _lines(document: Document | None, prediction: Prediction, layout: Layout) ->
 def _confidence(cell: Cell, has_decisions: bool) -> str:
     """How sure the model is, or what people decided; then what the text says of the mention."""
     words: list[str] = []
-    if has_decisions and cell.prediction.state != "model":
-        words.append(cell.prediction.state)
-    elif cell.candidate and cell.candidate.confidence is not None:
-        words.append(f"{cell.candidate.confidence:.2f}")
+    state = _state(cell) if has_decisions else "model"
+    if state != "model":
+        words.append(state)
+    confidence = cell.candidate.confidence if cell.candidate else None
+    if confidence is not None and (state == "model" or cell.part.is_open):
+        words.append(f"{confidence:.2f}")
     if cell.part.assertion != "present":
         words.append(cell.part.assertion)
     return " ".join(words)
+
+
+def _state(cell: Cell) -> str:
+    """What people said of the part."""
+    prediction = cell.prediction
+    if prediction.has_open_part and not cell.part.is_open:
+        return "accepted" if cell.part.best else "no concept"
+    if prediction.written_state == IN_BULK and cell.candidate is not cell.part.best:
+        return "model"
+    return prediction.written_state
 
 
 def _line(mention: str, concept: str, name: str, confidence: str, layout: Layout) -> str:

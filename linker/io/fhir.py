@@ -417,13 +417,19 @@ def targets(term: Term) -> Iterator[tuple[str, dict[str, str]]]:
                         "code": code,
                         "display": concept.name,
                         "equivalence": _EQUIVALENCES[predicate],
-                        "comment": place + judgement(term, concept.confidence),
+                        "comment": place + judgement(term, concept.confidence, number),
                     },
                 )
 
 
-def judgement(term: Term, confidence: float | None = None) -> str:
-    """Who accepted an answer, or that nobody did, and its confidence."""
-    if term.is_accepted:
-        return f"accepted by {term.accepted_by or 'a person'}"
+def judgement(term: Term, confidence: float | None = None, number: int | None = None) -> str:
+    """Who accepted an answer, or that nobody did, and its confidence.
+
+    Args:
+        term: has the answer.
+        confidence: of the concept.
+        number: of the part that is asked for, from 1; None: the whole is.
+    """
+    if term.is_accepted if number is None else term.accepted_parts[number - 1]:
+        return f"accepted by {term.accepted_by(number) or 'a person'}"
     return "not reviewed" + ("" if confidence is None else f"; confidence {confidence:.4f}")

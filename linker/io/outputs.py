@@ -39,7 +39,7 @@ class ObjectSource:
 
     name: str = ""  # the names of its files
     release: str = ""  # of its files
-    prefixes: tuple[str, ...] = ()  # of the ids of its concepts
+    prefixes: tuple[str, ...] = ()  # of the ids of its concepts, old ones included
 
 
 @dataclass(frozen=True, slots=True)

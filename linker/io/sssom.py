@@ -273,7 +273,7 @@ def write_curated(
     rows = list(rows)
     ids: list[str] = []
     for row in rows:
-        ids += filter(None, part_ids(row.concept_id))
+        ids += filter(None, _written_ids(row))
     prefixes = tuple(dict.fromkeys(map(namespace, ids)))
     file.write(_metadata(ObjectSource(vocabulary.name if vocabulary else "", "", prefixes)))
     mappings = (cells for row in rows for cells in _curated_rows(row, prefixes, name))
@@ -292,9 +292,7 @@ def _curated_rows(
         name: gives the name of a concept id; empty for an unknown one.
         where: where the mention stands to which the decision was applied, for the comment.
     """
-    ids = part_ids(row.concept_id)
-    if row.said and not row.accepted:  # nobody rejected what its id stands for now
-        ids = part_ids(row.said)
+    ids = _written_ids(row)
     default: Predicate = "related" if len(ids) > 1 else ""
     match = _DATE.match(row.time)
     scope = f"document {row.scope}" if row.scope else ""
@@ -320,6 +318,12 @@ def _curated_rows(
             "mapping_date": match[0] if match else "",
             "comment": "; ".join(filter(None, comment)),
         }
+
+
+def _written_ids(row: Decision) -> list[str | None]:
+    """The ids of a decision; of a rejection as they were said, since nobody rejected what they
+    stand for now."""
+    return part_ids(row.concept_id if row.accepted else row.said or row.concept_id)
 
 
 def _metadata(vocabulary: ObjectSource) -> str:

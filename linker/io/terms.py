@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from linker.errors import LinkerError
-from linker.ids import namespace
+from linker.ids import namespace, part_ids
 from linker.io import jsonl
 from linker.io.outputs import BREAKS, Layout
-from linker.records import Candidate, Document, Part, Predicate, Prediction
+from linker.records import Candidate, Decision, Document, Part, Predicate, Prediction
 
 logger = logging.getLogger(__name__)
 
@@ -42,13 +42,26 @@ class Term:
     """A distinct text of mentions, in which blanks are single, and their answer."""
 
     prediction: Prediction  # of the first mention with this answer
-    is_accepted: bool  # whether people accepted this answer alike for all mentions of the text
+    # of each part whether people accepted its answer, alike for all mentions of the text
+    accepted_parts: tuple[bool, ...]
     frequency: int = 1  # mentions with this answer
 
     @classmethod
     def of(cls, prediction: Prediction) -> Term:
         """The term of one mention."""
-        return cls(prediction, prediction.state in ("accepted", "no concept"))
+        is_decided = prediction.state in ("accepted", "no concept")
+        if prediction.has_open_part:
+            return cls(prediction, tuple(not part.is_open for part in prediction.parts))
+        return cls(prediction, (is_decided,) * len(prediction.parts))
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether people accepted the answers of all parts."""
+        return bool(self.accepted_parts) and all(self.accepted_parts)
+
+    def doubt(self) -> None:
+        """Take the answers as accepted by nobody, since not all mentions of the text have them."""
+        self.accepted_parts = (False,) * len(self.accepted_parts)
 
     @property
     def text(self) -> str:
@@ -82,11 +95,23 @@ class Term:
         said = {decision.predicate for decision in self.prediction.decisions if decision.accepted}
         return said.pop() if len(said) == 1 else "related" if said else ""
 
-    @property
-    def accepted_by(self) -> str:
-        """Who accepted the concept of an accepted answer; not who only rejected another one."""
-        reviewers = dict.fromkeys(d.reviewer for d in self.prediction.decisions if d.accepted)
-        return "; ".join(filter(None, reviewers))
+    def accepted_by(self, number: int | None = None) -> str:
+        """Who accepted the answer, or that of a part; not who only rejected another one.
+
+        Args:
+            number: of the part, from 1; None: of all.
+        """
+        reviewers: list[str] = []
+        for decision in self.prediction.decisions:
+            if decision.accepted and self._is_on(decision, number):
+                reviewers.append(decision.reviewer)
+        return "; ".join(filter(None, dict.fromkeys(reviewers)))
+
+    def _is_on(self, decision: Decision, number: int | None) -> bool:
+        """Whether a decision is on a part; parts are in its order where some are open."""
+        if number is None or not self.prediction.has_open_part:
+            return True
+        return part_ids(decision.concept_id)[number - 1] is not None
 
 
 def terms(texts: Iterable[str]) -> Iterator[Term]:
@@ -110,12 +135,16 @@ def terms(texts: Iterable[str]) -> Iterator[Term]:
             term = answers.setdefault((ids if any(ids) else (), said), new)
             if term is not new:
                 term.frequency += 1
-                term.is_accepted &= new.is_accepted and new.predicate == term.predicate
+                pairs = zip(term.accepted_parts, new.accepted_parts, strict=True)
+                term.accepted_parts = tuple(one and other for one, other in pairs)
+                if new.predicate != term.predicate:
+                    term.doubt()
     several = 0
     for answers in known.values():
         term = max(answers.values(), key=lambda term: term.frequency)
         if len({ids for ids, _ in answers}) > 1:
-            several, term.is_accepted = several + 1, False
+            several += 1
+            term.doubt()
         yield term
     if several:
         logger.warning("texts with several answers: %d; the most frequent is written", several)

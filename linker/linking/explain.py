@@ -23,11 +23,12 @@ from linker.dictionary.lookup import Doubt
 from linker.errors import LinkerError, shorten, shown
 from linker.ids import OPEN
 from linker.io.outputs import decimals
+from linker.linking.decisions import as_said
 from linker.linking.engine import FLOOR, LIMITS, Engine
 from linker.linking.matches import COLUMNS
 from linker.linking.ranking import Ranking
 from linker.linking.requests import Answer
-from linker.records import SELECTION, Document, Mention, Prediction, Selection
+from linker.records import SELECTION, Decision, Document, Mention, Prediction, Selection
 from linker.search.concepts import Candidates, word_pairs
 from linker.search.hybrid import HybridGenerator
 from linker.search.index import lowest_equal
@@ -188,8 +189,16 @@ def _by_decision(prediction: Prediction) -> Record:
     return Record(
         state=prediction.state,
         answer=answer,
-        decisions=[decision.to_dict() for decision in prediction.decisions],
+        decisions=[_with_what_was_said(decision) for decision in prediction.decisions],
     )
+
+
+def _with_what_was_said(decision: Decision) -> dict[str, Any]:
+    """The decision, whose `said` leaves out parts on which it holds no more."""
+    record = decision.to_dict()
+    if decision.said:
+        record["said"] = as_said(decision).concept_id
+    return record
 
 
 @dataclass(frozen=True, slots=True)

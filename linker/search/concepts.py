@@ -8,9 +8,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,7 +25,6 @@ _OVERFETCH = 5  # names fetched for each concept to rank
 _GROWTH = 4  # times as many hits in the next round, where a list may change
 _CELLS = 500_000  # hits in memory at once, 4 MB
 _WORDS = 12  # of a text, whose order is looked at
-_REMEMBERED = 10_000  # names whose pairs of words are kept, some 15 MB
 
 Rows = NDArray[np.int64]
 
@@ -139,52 +137,76 @@ class NameOrder:
     id_rank: Integers
     entry_rank: Integers
 
-    def __reduce__(self) -> tuple[Any, ...]:  # what is kept does not go to other processes
-        return NameOrder, (self.table, self.id_rank, self.entry_rank)
-
-    @cached_property
-    def _spelling(self) -> Callable[[int], tuple[str, frozenset[tuple[str, str]]]]:
-        """The text of a name, given its row, and its pairs of words; they are kept."""
-        texts = self.table.texts
-
-        @lru_cache(_REMEMBERED)
-        def spelling(row: int) -> tuple[str, frozenset[tuple[str, str]]]:
-            text = texts[row]
-            return text, word_pairs(text)
-
-        return spelling
-
     def places(
         self,
         queries: Sequence[str],
         query: Rows,
+        run: Rows,
         rows: Integers,
         entries: Integers,
         concepts: Integers,
     ) -> Rows:
-        """The place of each of some names among all of them, (names,); 0 for the first.
+        """The place of each of some names among those that it ties with, (names,).
+
+        The places rise from the first of these on; they may have gaps.
 
         Args:
             queries: in normal form.
             query: the number of the query that each name was found for.
+            run: the same number for names that tie.
             rows: of the names in the table.
             entries: of the names in the dictionary.
             concepts: of the names.
         """
-        pairs = {number: word_pairs(queries[number]) for number in np.unique(query).tolist()}
-        spellings = list(map(self._spelling, rows.tolist()))
-        alike = [
-            len(pairs[number] & of_name)
-            for number, (_, of_name) in zip(query.tolist(), spellings, strict=True)
-        ]
         distinct, number = np.unique(rows, return_inverse=True)
-        texts = [self._spelling(row)[0] for row in distinct.tolist()]
-        by_text = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
-        text_rank = inverse(np.array(by_text, np.int64))[number]
-        disorder = -np.array(alike, np.int64)
-        by_id = self.id_rank[concepts]
+        texts = self.table.texts.take(distinct.astype(np.int64))[:]  # much faster than one by one
+        disorder = -_pairs_in_order(queries, query, texts, number)
         by_kind = self.entry_rank[entries]
-        return inverse(np.lexsort((by_id, text_rank, by_kind, disorder)))
+        order = np.lexsort((by_kind, disorder, run))
+        is_same = np.diff(run[order]) == 0
+        is_same &= np.diff(disorder[order]) == 0
+        is_same &= np.diff(by_kind[order]) == 0
+        is_tied = np.zeros(len(order), bool)  # only their texts are compared, which takes long
+        is_tied[order[1:][is_same]] = True
+        is_tied[order[:-1][is_same]] = True
+        tied = number[is_tied]
+        by_text = sorted(set(tied.tolist()), key=lambda i: (len(texts[i]), texts[i]))
+        rank_of_text = np.zeros(len(texts), np.int64)
+        rank_of_text[by_text] = np.arange(len(by_text))
+        by_id = self.id_rank[concepts]
+        return inverse(np.lexsort((by_id, rank_of_text[number], by_kind, disorder)))
+
+
+def _pairs_in_order(
+    queries: Sequence[str], query: Rows, texts: Sequence[str], number: Rows
+) -> Rows:
+    """How many pairs of words of each name stand in the order of its query, (names,).
+
+    Args:
+        queries: in normal form.
+        query: the number of the query of each name.
+        texts: in normal form.
+        number: the number of the text of each name.
+    """
+    pairs_of = {
+        query_number: word_pairs(queries[query_number]) for query_number in set(query.tolist())
+    }
+    words_of = {
+        query_number: set(itertools.chain.from_iterable(pairs))
+        for query_number, pairs in pairs_of.items()
+    }
+    counts = np.zeros(len(query), np.int64)
+    for place, (query_number, text_number) in enumerate(
+        zip(query.tolist(), number.tolist(), strict=True)
+    ):
+        words = words_of[query_number]
+        if not words:
+            continue
+        shared = [word for word in _first_words(texts[text_number]) if word in words]
+        if len(shared) > 1:
+            pairs = itertools.combinations(shared, 2)
+            counts[place] = len(pairs_of[query_number].intersection(pairs))
+    return counts
 
 
 def by_concept(hits: Hits, k: int, queries: Sequence[str], names: NameOrder) -> Candidates:
@@ -219,7 +241,9 @@ def by_concept(hits: Hits, k: int, queries: Sequence[str], names: NameOrder) -> 
     tied = near[is_tied]
     rows = hits.rows[hit[tied]]
     places = np.zeros(len(near), np.int64)
-    places[is_tied] = names.places(queries, query[tied], rows, entries[tied], concepts[tied])
+    places[is_tied] = names.places(
+        queries, query[tied], run[owner[is_tied]], rows, entries[tied], concepts[tied]
+    )
     in_order = np.lexsort((places, run[owner]))  # runs rise with their queries
     _, chosen = np.unique(owner[in_order], return_index=True)  # of each concept its first name
     chosen = in_order[np.sort(chosen)]
@@ -257,7 +281,12 @@ def by_name(hits: Hits, queries: Sequence[str], names: NameOrder) -> Candidates:
     tied = best[is_tied]
     places = np.zeros(len(named), np.int64)
     places[is_tied] = names.places(
-        queries, query[is_tied], rows[is_tied], table.entries[tied], table.concepts[tied]
+        queries,
+        query[is_tied],
+        run[is_tied],
+        rows[is_tied],
+        table.entries[tied],
+        table.concepts[tied],
     )
     order = np.lexsort((places, run))  # runs rise with their queries
     rows = rows[order]
@@ -310,7 +339,12 @@ def _is_first_run(query: Rows, run: Rows, k: int) -> NDArray[np.bool_]:
 
 def word_pairs(text: str) -> frozenset[tuple[str, str]]:
     """All pairs of words of a normalised text, each in the order in which they stand there."""
-    return frozenset(itertools.combinations(text.split()[:_WORDS], 2))
+    return frozenset(itertools.combinations(_first_words(text), 2))
+
+
+def _first_words(text: str) -> list[str]:
+    """The words of a normalised text whose order is looked at."""
+    return text.split()[:_WORDS]
 
 
 def inverse(order: Rows) -> Rows:

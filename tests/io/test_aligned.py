@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import wcwidth
 
-from linker.records import Assertion, Candidate, Mention, Part, Prediction
+from linker.records import Assertion, Candidate, Decision, Mention, Part, Prediction
 
 from .conftest import written
 
@@ -46,6 +46,15 @@ def test_what_people_decided_has_no_confidence_of_the_model() -> None:
     )
     lines = written("text", (None, [decided]), decisions=True).splitlines()
     assert [line.split()[-1] for line in lines[1:]] == ["accepted", "0.10"]
+
+
+def test_what_was_accepted_in_bulk_says_so_of_the_first_candidate_alone() -> None:
+    said = Decision("gout", GOUT.concept_id, bulk=True)
+    decided = Prediction(
+        Mention("gout"), (Part("gout", candidates=(GOUT, LONG)),), decisions=(said,)
+    )
+    lines = written("text", (None, [decided]), decisions=True).splitlines()
+    assert [line.rpartition("  ")[2] for line in lines[1:]] == ["accepted in bulk", "0.10"]
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

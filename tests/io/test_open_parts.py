@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,35 @@ def test_mentions_with_open_parts_are_not_annotated(tmp_path: Path) -> None:
     for name in ("a.tsv", "a.jsonl"):
         read = [*mentions.read(tmp_path / name)]
         assert [mention.gold is None for mention in read] == [True, False]  # type: ignore[union-attr]
+
+
+def test_the_table_on_a_terminal_says_of_each_part_what_was_decided() -> None:
+    lines = written("text", (None, [ANSWER, SECOND]), decisions=True, width=100).splitlines()
+    assert [line.rpartition("  ")[2] for line in lines[1:]] == [
+        "accepted",
+        "open 0.10",
+        "open",
+        "no concept",
+    ]
+
+
+def test_a_concept_map_says_of_each_part_whether_a_person_accepted_it() -> None:
+    three = answer(
+        DECIDED,
+        OPEN,
+        replace(DECIDED, text="x"),
+        said=Decision(TEXT, "MESH:D010523|?|?", reviewer="ann"),
+    )
+    by_bob = Decision(TEXT, "?|?|MESH:D010523", reviewer="bob")
+    record = json.loads(
+        written("conceptmap", (None, [replace(three, decisions=(*three.decisions, by_bob))]))
+    )
+    comments = []
+    for element in record["group"][0]["element"]:
+        comments += [target["comment"].split("; ", 1)[1] for target in element["target"]]
+    assert comments == [
+        "accepted by ann",
+        "not reviewed; confidence 0.1000",
+        "accepted by bob",
+    ]
+    assert record["experimental"]

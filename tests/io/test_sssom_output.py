@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linker import Dictionary
 from linker.errors import InputError, Skip
 from linker.io import files, sssom
 from linker.io.outputs import ObjectSource
@@ -399,3 +400,17 @@ def test_a_real_file(data: Path) -> None:
     assert mappings[0] == IdMapping(
         "MONDO:0000001", "disease", "skos:exactMatch", "MESH:D004194", ""
     )
+
+
+def test_a_rejection_by_an_old_id_has_the_prefix_that_was_said(tmp_path: Path) -> None:
+    rejected = Decision("gout", "Y:2", accepted=False, said="X:1")
+    (row,) = table(curated(rejected))
+    assert row["object_id"] == "X:1"
+    (tmp_path / "d.tsv").write_text("id\tname\talt_ids\nY:2\tgout\tX:1\n", "utf-8")
+    vocabulary = Dictionary.read(tmp_path / "d.tsv").vocabulary
+    prediction = Prediction(
+        Mention("gout"), (Part("gout", nil=True),), state="open", decisions=(rejected,)
+    )
+    text = conftest.written("sssom", (None, [prediction]), decisions=True, vocabulary=vocabulary)
+    assert [row["object_id"] for row in table(text)] == ["X:1"]
+    assert '#  X: "https://bioregistry.io/X:"\n' in text

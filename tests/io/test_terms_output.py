@@ -91,10 +91,10 @@ def test_a_term_is_accepted_where_all_its_mentions_are() -> None:
     assert of(accepted, answered("x", TEA, state="accepted")) == [("x", 1, ["A:1"], False)]
     assert of(answered("x", None, state="no concept")) == [("x", 1, [], True)]
     assert of(answered("x", GOUT, state="rejected")) == [("x", 1, ["A:1"], False)]
-    assert Term.of(accepted).accepted_by == "Ada"
+    assert Term.of(accepted).accepted_by() == "Ada"
     rejected = Decision("x", "A:2", False, reviewer="Bob", time="2026-11-24T10:00:00+00:00")
     both = replace(accepted, decisions=(*accepted.decisions, rejected))
-    assert Term.of(both).accepted_by == "Ada"  # Bob accepted nothing
+    assert Term.of(both).accepted_by() == "Ada"  # Bob accepted nothing
 
 
 XREF = (Reference("RxNorm_Extension:1", "oboInOwl:hasDbXref", "CONCEPT.csv"),)

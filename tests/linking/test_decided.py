@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linker import Document, Linker, Mention, Selection
+from linker import Dictionary, Document, Linker, Mention, Selection
 from linker.desk.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.io.outputs import DECISION, joined_ids
@@ -18,6 +18,7 @@ from linker.linking.decided import Decided
 from linker.linking.decisions import Ruling, conflicts
 from linker.records import Decision, Part, Passage, Prediction
 from linker.text.mentions import Definitions
+from linker.training.pipeline import train
 
 
 @pytest.fixture(scope="session")
@@ -180,6 +181,19 @@ def test_a_part_is_decided_alone(linker: Linker) -> None:
     decided = Decided([Decision(COMPOSITE, f"{ATAXIA}|?")], linker)
     said = linker.explain(COMPOSITE, decisions=decided).to_dict()["by_decision"]
     assert [part["concept_id"] for part in said["answer"]] == [ATAXIA, "?"]
+
+
+def test_reasons_name_the_id_that_a_person_named(tmp_path: Path) -> None:
+    rows = "id\tname\talt_ids\nX:2\ttwo\tX:1\nX:3\tthree\t\n"
+    (tmp_path / "d.tsv").write_text(rows, "utf-8")
+    linker = train(Dictionary.read(tmp_path / "d.tsv"), encoder="tfidf")
+    decided = Decided([Decision("two", "X:1", accepted=False, reviewer="ann")], linker)
+    explanation = linker.explain("two", decisions=decided)
+    assert "X:1 (now X:2) was rejected by ann" in str(explanation)
+    parts = [Decision("two", "X:1|X:3"), Decision("two", "X:1", accepted=False)]
+    explanation = linker.explain("two", decisions=Decided(parts, linker))
+    first, second = explanation.to_dict()["by_decision"]["decisions"]
+    assert (first["concept_id"], second["said"]) == ("?|X:3", "X:1")
 
 
 def test_parts_stay_in_their_places(linker: Linker) -> None:

@@ -149,9 +149,9 @@ export function showNotesOfNew() {
   tab.set(NOTES, null);
 }
 
-/** What the service reads in a source. */
-async function look(source, { limits }) {
-  return (await post("projects/preview", source, {}, limits)).json();
+/** What the service reads in a source, which may be for a project. */
+export async function look(source, { limits, project = "" }) {
+  return (await post("projects/preview", source, { project }, limits)).json();
 }
 
 /** Send a source {file, content, column, encoding, read_as} to an address that takes files. */

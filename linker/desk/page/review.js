@@ -453,7 +453,7 @@ async function start() {
   }
   if (project) {
     byId("show-release").hidden = !model.before;
-    files.listen((chosen) => steps.add(chosen, model.limits));
+    files.listen((chosen) => steps.add(chosen, model.limits, view.summary));
     learning.listen({ reviewer: who, taken: () => attempt(readAgain) });
     return openProject();
   }

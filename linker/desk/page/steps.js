@@ -3,10 +3,11 @@
 import { getJson, postJson, send } from "./api.js";
 import { announce, ask, attemptBehind, button, byId, clearProblem, count, make, plural } from "./elements.js";
 import { showNotes, wrongOf } from "./overview.js";
-import { sendSource } from "./projects.js";
+import { look, sendSource } from "./projects.js";
 import { isUndecided } from "./queue.js";
 import { who } from "./service.js";
 import { longForm } from "./predictions.js";
+import { askReading } from "./reading.js";
 import { formOf } from "./text.js";
 import { disputants, joined, sentenceToItsReviewer } from "./verdicts.js";
 
@@ -204,22 +205,34 @@ export class Steps {
     });
   }
 
-  /** Add files to the project; with `again` also decisions that were made before and hold no more,
-   * which a button offers where a file has some.
+  /** Add files to the project, which has an id and a kind, once somebody has seen what they are read
+   * as.
    */
-  add(files, limits, again = false) {
+  async add(files, limits, { id, kind }) {
+    const given = files.map((file) => ({ file: file.name, content: file }));
+    let sources = null;
+    await this.act(async () => {
+      sources = await askReading(given, (source) => look(source, { limits, project: id }), kind);
+      if (!sources) announce("Nothing was kept.");
+    });
+    if (sources) await this.take(sources, limits);
+  }
+
+  /** Take sources into the project; with `again` also decisions that were made before and hold no
+   * more, which a button offers where a file has some.
+   */
+  take(sources, limits, again = false) {
     return this.act(async () => {
       const [notes, repeated] = [[], []];
-      const takeAgain = button("Take these decisions again", () => this.add(repeated, limits, true));
-      for (const file of files) {
-        const source = { file: file.name, content: file };
+      const takeAgain = button("Take these decisions again", () => this.take(repeated, limits, true));
+      for (const source of sources) {
         const summary = await sendSource(`${this.address}/sources`, source, { limits, again });
         if (!summary) return;
         this.page.showSummary(summary);
         notes.push(...summary.notes);
-        if (summary.repeated > 0) repeated.push(file);
+        if (summary.repeated > 0) repeated.push(source);
         showNotes(notes, repeated.length > 0 && takeAgain);
-        announce(`${file.name} was added.`);
+        announce(`${source.file} was added.`);
       }
       await this.page.refresh();
     });

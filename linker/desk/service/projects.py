@@ -146,7 +146,14 @@ async def create(
 
 
 @routes.post("/preview", openapi_extra=_FILE)
-async def preview(desk: Desk, upload: Uploaded) -> dict[str, Any]:
+async def preview(
+    desk: Desk,
+    upload: Uploaded,
+    project: Annotated[
+        int | None,
+        Query(ge=1, le=2**53, description="To which it is to be added; null: a new one."),
+    ] = None,
+) -> dict[str, Any]:
     """Say what a file would be read as, and how it begins; nothing is kept.
 
     `kind` is list, table or documents, `kinds` are those that it may be read as (`read_as`),
@@ -154,9 +161,10 @@ async def preview(desk: Desk, upload: Uploaded) -> dict[str, Any]:
     are its `columns`, and `column` holds the mentions; where it is null, somebody has to name it,
     and one may be `suggested`.
     """
+    known = await _columns(desk, project) if project else ()
     async with desk.turn(upload.file, upload.size):
         try:
-            return sources.preview(await upload.read(desk), upload.file)
+            return sources.preview(await upload.read(desk, known), upload.file)
         except ColumnNeeded as needed:
             return sources.preview(needed, upload.file)
 
@@ -172,8 +180,7 @@ async def add(
     new, `repeated` how many were passed over that were made before and hold no more.
     """
     project = await desk.read(lambda connection: rows.project(connection, number))
-    there = await desk.read(lambda connection: rows.sources(connection, number))
-    known = [source.column for source in there]
+    known = await _columns(desk, number)
     async with desk.turn(upload.file, upload.size):
         try:
             read = await upload.read(desk, known)
@@ -185,6 +192,12 @@ async def add(
         take = partial(intake.add, again=again)
         stored = await desk.take_file(take, desk.store, number, read, said, reviewer)
     return await _answer(desk, stored)
+
+
+async def _columns(desk: Workbench, number: int) -> Sequence[str]:
+    """The columns with the mentions of a project."""
+    there = await desk.read(lambda connection: rows.sources(connection, number))
+    return [source.column for source in there]
 
 
 async def _reviewed_in(desk: Workbench, file: sources.Content, session: Session) -> Reviewed | None:

@@ -141,6 +141,71 @@ def test_what_a_file_is_read_as_is_shown_and_may_be_changed(
     assert (project["kind"], project["mentions"]) == ("list", 300)
 
 
+def test_a_text_that_is_added_is_read_as_the_project_is(
+    address: str, make: Make, show: Open, pictures: Path
+) -> None:
+    project = make("He has leukaemia. It was found in May.", "first.txt", "")
+    page = show(project)
+    heading(page, "leukaemia")
+    drop(page, "note.txt", "Patient with gout")  # which alone would be a name
+    kind, count = page.locator("#readings select").first, page.locator("#readings .note")
+    expect(kind).to_have_value("documents")
+    expect(count).to_have_text("1 document")
+    expect(page.locator("#reading .main")).to_be_focused()
+    page.screenshot(path=pictures / "reading-added.png")
+    assert problems(page) == ""
+    page.click("#reading .cancel")
+    status(page, "Nothing was kept.")
+    assert asked(f"{address}{project}")["documents"] == 1
+    drop(page, "note.txt", "Patient with gout")
+    agree(page)
+    status(page, "note.txt was added.")
+    assert asked(f"{address}{project}")["documents"] == 2
+
+
+def test_many_files_have_one_choice_and_few_are_read_before(
+    address: str, context: Any, make: Make, tmp_path: Path, pictures: Path
+) -> None:
+    notes = [tmp_path / f"note {number}.txt" for number in range(4)]
+    for number, note in enumerate(notes):
+        note.write_text(f"Patient {number} with gout", "utf-8")
+    mixed = [tmp_path / f"seen {number}.text" for number in range(4)]
+    for number, text in enumerate(("Gout", "He has gout. It was found in May.", "Gout", "Gout")):
+        mixed[number].write_text(text, "utf-8")
+    table = tmp_path / "b.csv"
+    table.write_text("mention,ward\ngout,1\n", "utf-8")
+    with listed(context, address) as page:
+        previews = list[str]()
+        page.on("request", lambda r: previews.append(r.url) if "/preview" in r.url else None)
+        page.fill("#reviewer", "Ada")
+        page.set_input_files("#file", [*notes, table])
+        expect(page.locator("#readings legend")).to_have_text(["4 files .txt", "b.csv"])
+        expect(page.locator("#readings fieldset").first.locator("li")).to_have_text(
+            [f"Patient {number} with gout" for number in range(3)]
+        )
+        assert len(previews) == 4
+        page.screenshot(path=pictures / "reading-many.png")
+        assert problems(page) == ""
+        page.click("#reading .cancel")
+        status(page, "Nothing was kept.")
+        page.set_input_files("#file", mixed)
+        expect(page.locator("#readings select").first).to_have_value("documents")
+        expect(page.locator("#readings .note")).to_contain_text(
+            "1 document, 1 document, 1 document"
+        )
+        page.click("#reading .cancel")
+        status(page, "Nothing was kept.")
+        page.set_input_files("#file", [*notes, table])
+        page.locator("#readings select").first.select_option("documents")
+        expect(page.locator("#readings .note").first).to_contain_text("1 document, 1 document")
+        agree(page)
+        expect(page.locator("#project-list tbody tr")).to_have_count(2, timeout=30_000)
+    projects = asked(f"{address}projects")["projects"]
+    assert sorted(project["kind"] for project in projects) == ["documents", "table"]
+    (documents,) = (project["id"] for project in projects if project["kind"] == "documents")
+    assert asked(f"{address}projects/{documents}")["documents"] == 4
+
+
 def test_another_column_may_be_chosen(address: str, context: Any, make: Make) -> None:
     with listed(context, address) as page:
         page.fill("#reviewer", "Ada")
@@ -179,11 +244,14 @@ def test_decisions_of_before_are_taken_again_where_somebody_says_so(
     notes = page.locator("#project-notes")
     again = notes.get_by_role("button", name="Take these decisions again")
     drop(page, "back.csv", filled)
+    expect(page.locator("#readings select").last).to_have_value("finding")  # of the project
+    agree(page)
     expect(notes).to_contain_text("Decisions read: 1; of them new: 1.")
     expect(again).to_have_count(0)
     progress(page, "2 of 6 decided")
     asked(f"{address}{project}/undo", {"reviewer": reviewer})
     drop(page, "back.csv", filled)
+    agree(page)
     expect(notes).to_contain_text("replaced or withdrawn since, passed over: 1.")
     progress(page, "0 of 6 decided")
     again.click()
@@ -531,6 +599,7 @@ def test_who_decides_is_asked_at_the_first_decision(address: str, context: Any, 
         page.press("#reviewer", "Tab")
         said = "decision,mention,concept_id,accepted,reviewer\n,lymphoma,MESH:D008223,yes,\n"
         drop(page, "decisions.csv", said)  # which names nobody
+        agree(page)
         expect(page.locator("#who")).to_be_visible()
         page.keyboard.type("Bob")
         page.keyboard.press("Enter")
