@@ -59,7 +59,8 @@ def asks_for_json(arguments: Sequence[str]) -> bool:
 def write_json() -> None:
     """Write JSON from here on, for all that is logged, said and warned."""
     for handler in logging.getLogger().handlers:
-        handler.setFormatter(JsonFormatter())
+        if isinstance(handler.formatter, TextFormatter):  # not those of whoever runs the command
+            handler.setFormatter(JsonFormatter())
     logging.captureWarnings(True)
 
 

@@ -135,7 +135,7 @@ def test_mesh_is_two_files_of_the_latest_year(server: tuple[str, Server], tmp_pa
     for year, supplement in ((YEAR - 1, b""), (YEAR, record)):
         site.pages[f"/desc{year}.gz"] = (200, GZIP, descriptors.format("D1").encode())
         site.pages[f"/supp{year}.gz"] = (200, GZIP, supplement)
-    assert [*Dictionary.read("mesh").ids] == ["MESH:D1", "MESH:C2"]
+    assert [*Dictionary.read("mesh").ids] == ["MESH:C2", "MESH:D1"]
     assert [s for s in site.seen if s.startswith("GET")] == [
         f"GET /desc{YEAR}.gz",
         f"GET /supp{YEAR}.gz",
