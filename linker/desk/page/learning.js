@@ -9,6 +9,7 @@ const LATER = 5000; // milliseconds until a service that does not answer is aske
 
 let asked = {}; // what the page gave
 let timer = null;
+let inDialog = null; // the state that the dialog shows
 let isSoon = false; // whether they are counted soon: who decides fast does not put that off
 
 /** Show the button. `reviewer` gives {reviewer}, or null; `taken` is told of a new model. */
@@ -16,6 +17,7 @@ export function listen(given) {
   asked = given;
   byId("learn").addEventListener("click", () => {
     byId("learning").showModal();
+    inDialog = null;
     look();
   });
   return look();
@@ -67,6 +69,10 @@ function show(state) {
     Object.assign(byId("learn"), { textContent: wordsOf(state), hidden: false });
   if (state.state === "running") wait(EVERY);
   if (!byId("learning").open) return;
+  // that the new model answers is said until the dialog is closed: a count of decisions that comes
+  // a moment later would wipe it out
+  if (state.state === "none" && inDialog === "taken") return;
+  inDialog = state.state;
   const hadFocus = byId("training").contains(document.activeElement);
   byId("training").replaceChildren(...VIEWS[state.state](state).flat().filter(Boolean));
   if (hadFocus || document.activeElement === document.body) byId("learning-title").focus();
