@@ -13,14 +13,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from linker.records import Assertion
-from linker.text import assertion
+from linker.records import Assertion, Span
+from linker.text import assertion, clauses, scales
 from linker.text.assertion import stronger
+from linker.text.clauses import Clause
 from linker.text.composites import IsName
 from linker.text.normalize import rows_of, without_unseen
 
 LONGEST = 1_000  # characters of a cell that is read
 _MOST_ROUNDS = 10  # in which marks and cues are taken off
+_LONGEST_NAME = 200  # characters of a text that may be a name, or end with one
+_MOST_WORDS = 8  # of a text that is searched for a name at its end
+_SHORTEST = 4  # characters of such a name
 
 _LINE = re.compile(r"<\s*(?:br|/p|/li|/div|/td|/tr)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
@@ -52,6 +56,7 @@ _UNMARKED = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '-])*[^\W\d_]")
 _ASKED = re.compile(r"\s*[(\[]?\?+[)\]]?\s*")
 _SIGNED = re.compile(r"\s*\(\s*[-–]\s*\)\s*|\s*:\s*[-–]\s*$")
 _WRAPPED = re.compile(r"([(\[{<\"'“‘«|])\s*(.+?)\s*([)\]}>\"'”’»|])", re.DOTALL)
+_PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _CLOSING = dict(zip("([{<\"'“‘«|", ")]}>\"'”’»|", strict=True))
 
 _STRONG = re.compile(r"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s)\s*")
@@ -119,16 +124,19 @@ def parts(
         return [whole]
     known = is_known or is_name
     between, found, of_all = _STRONG if lines else _STRONG_IN_TEXT, [], _PRESENT
-    pieces = [piece for item in _items(text) for piece in between.split(item)]
-    if any(piece.count("(") > piece.count(")") for piece in pieces):
-        pieces = [text]  # "(G6PD; EC 1.1.1.49)" is one bracket
-    for piece in pieces:
+    if lines and ":" in text:
+        text = _ONE["ticked"].sub(r"\1;", text)  # "asthma: no gout: yes"
+    pieces = [piece for item in _items(text) for piece in _outside_brackets(item, between)]
+    for place, piece in enumerate(pieces):
+        if lines and (values := scales.spans(piece, is_name, is_first=not place)):
+            piece = ", ".join(clauses.without(piece, values))
         if _ONE["alone"].fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
         if (said := assertion.heading(piece.strip(), codes)) is not None:
             of_all = said
             continue
-        of_piece = list(_read(piece, is_name, known, codes))
+        read = _clauses if lines else _read
+        of_piece = list(read(piece, is_name, known, codes))
         of_all = _heading_of(piece, codes) or of_all
         found += [CellPart(p.text, stronger(p.assertion, of_all)) for p in of_piece]
     return list(dict.fromkeys(found))
@@ -174,6 +182,21 @@ def _items(text: str) -> list[str]:
     ]
 
 
+def _outside_brackets(text: str, between: re.Pattern[str]) -> list[str]:
+    """A text split at separators, but for those in a bracket: "(G6PD; EC 1.1.1.49)"."""
+    pieces, start = [], 0
+    for match in between.finditer(text):
+        piece = text[start : match.start()]
+        is_outside = all(
+            piece.count(opening) <= piece.count(closing) or closing not in text
+            for opening, closing in _PAIRS
+        )
+        if is_outside:
+            pieces.append(piece)
+            start = match.end()
+    return [*pieces, text[start:]]
+
+
 def _read(
     piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
 ) -> Iterator[CellPart]:
@@ -187,6 +210,87 @@ def _read(
         yield from members
     else:
         yield whole
+
+
+def _clauses(
+    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+) -> Iterator[CellPart]:
+    """The names in a piece of a cell, whose clauses are read one by one, in their order."""
+
+    def is_named(text: str) -> bool:
+        is_long = len(text) > _LONGEST_NAME
+        return not is_long and _is_named(bare(text, is_name, codes).text, is_name, is_known)
+
+    def is_whole(text: str) -> bool:
+        short = ungraded(_without_marks(text, is_name), is_name)
+        return is_name(short) and any(f" {word} " in short for word in clauses.DENYING)
+
+    is_alone = scales.is_alone(piece.strip(" ()[].,:")) or clauses.is_empty(piece, codes)
+    if is_alone and not is_name(bare(piece, is_name, codes).text):
+        return
+    cut = clauses.cut(piece, codes, is_name, is_named, is_whole)
+    members: list[CellPart] = []
+    rests: list[str] = []
+    for rest in cut.rests if cut else [piece]:
+        asides = _asides(rest, is_name, is_known, codes)
+        members += [aside for aside, _ in asides]
+        rests += clauses.without(rest, [span for _, span in asides]) if asides else [rest]
+    members += _of_rests(rests, is_name, is_known, codes)
+    for clause in cut.clauses if cut else ():
+        members += _of_clause(clause, is_name, is_known, codes)
+    yield from sorted(members, key=lambda member: piece.find(member.text.split()[0]))
+
+
+def _asides(
+    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+) -> list[tuple[CellPart, Span]]:
+    """The names that brackets say something of, with the spans of these: "(gout: no)"."""
+    asides = []
+    for match in _BRACKETS.finditer(piece):
+        if any(map(str.isalpha, piece[: match.start()])):
+            inner = bare(match[0].strip(" ()[]{}"), is_name, codes)
+            is_list = _ONE["listed"].search(inner.text) and not is_name(inner.text)
+            if inner.assertion != _PRESENT and is_known(inner.text) and not is_list:
+                asides.append((inner, match.span()))
+    return asides
+
+
+def _of_rests(
+    rests: list[str], is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+) -> list[CellPart]:
+    """The names in what is left of a piece, which may have commas between them."""
+    members = list(_read(", ".join(rests), is_name, is_known, codes))
+    if len(members) > 1 or len(rests) < 2:
+        return members
+    members = list(_read(rests[0], is_name, is_known, codes))
+    for rest in rests[1:]:
+        if not _ONE["tail"].match(f" {rest} "):  # "on insulin" names nothing
+            members += _read(rest, is_name, is_known, codes)
+    return members
+
+
+def _of_clause(
+    clause: Clause, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+) -> Iterator[CellPart]:
+    """The names in a clause; none where nothing in it is one: "no medication"."""
+    whole = bare(clause.text, is_name, codes)
+    written = [text for text in _ONE["listed"].split(clause.text) if text.strip()]
+    members = [bare(text, is_name, codes) for text in written]
+    known = [member for member in members if is_known(member.text)]
+    is_list = len(known) == len(members) > 1 and not is_name(whole.text)
+    if not is_list and _is_named(whole.text, is_name, is_known):
+        known = [whole]
+    for member in known:
+        yield CellPart(member.text, stronger(member.assertion, clause.assertion))
+
+
+def _is_named(text: str, is_name: IsName, is_known: IsName) -> bool:
+    """Whether a text is a name, in another spelling perhaps, or its last words are one."""
+    if is_known(text):
+        return True
+    words = text.split()
+    endings = (" ".join(words[place:]) for place in range(1, min(len(words), _MOST_WORDS)))
+    return any(len(ending) >= _SHORTEST and is_name(ending) for ending in endings)
 
 
 def divided(text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]) -> list[CellPart]:
