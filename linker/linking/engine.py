@@ -29,6 +29,7 @@ from linker.records import Broader, Candidate, Mention, Part, Prediction, Readin
 from linker.search.concepts import Candidates
 from linker.search.respelling import Respelling
 from linker.text.assertion import stronger
+from linker.text.british import Spellings
 from linker.text.cells import CellPart
 from linker.text.mentions import Definitions
 from linker.text.readings import NameForms, PartWording, Reader, Wording
@@ -95,7 +96,10 @@ class Engine:
         self._texts = texts
         respelling, known = Respelling(table), (words or ()).__contains__
         names = NameForms(
-            table, self.normalize, lambda form: respelling.respelt(form, known, table.__contains__)
+            table,
+            self.normalize,
+            lambda form: respelling.respelt(form, known, table.__contains__),
+            Spellings(table.texts, table.__contains__).of,
         )
         columns = dictionary.columns.names
         rows = [] if columns.annotated is None else np.flatnonzero(columns.annotated).tolist()

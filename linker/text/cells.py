@@ -209,9 +209,8 @@ def divided(text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
 
 
 def is_respelt(text: str, is_name: IsName) -> bool:
-    """Whether a text is a name, in American spelling or in the singular."""
-    american = text.replace("ae", "e").replace("oe", "e").replace("our", "or")
-    return is_name(text) or is_name(american) or (text[-1:] == "s" and is_name(american[:-1]))
+    """Whether a text is a name, perhaps in the singular."""
+    return is_name(text) or (text[-1:] == "s" and is_name(text[:-1]))
 
 
 def bare(text: str, is_name: IsName, codes: tuple[str, ...], *, behind: bool = True) -> CellPart:

@@ -25,6 +25,7 @@ _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
 _REMEMBERED = 30_000  # texts of which it is known whether they are names
 _MOST_WORDS = 8  # of a mention that is shortened, or split between two words
+_MOST_TURNED = 6  # of a mention that may be a name with its last words first
 _DENYING = frozenset({"without", "no", "not", "w/o", "excluding", "non", "ohne", "sans", "sin"})
 _SPELT_OUT = 6  # characters of a text in capitals that is taken for a word, not a short form
 _MOST_RESPELT = 2  # texts that a misspelt mention may stand for
@@ -38,6 +39,7 @@ class NameForms:
         normalize: gives the normal form of a text.
         respell: gives the texts in normal form that one may be without typing errors, the most
             probable first.
+        spell: gives a text in normal form that is no name in the spelling of the names.
     """
 
     def __init__(
@@ -45,18 +47,39 @@ class NameForms:
         forms: Container[str],
         normalize: Callable[[str], str],
         respell: Callable[[str], list[str]] = lambda _: [],
+        spell: Callable[[str], str] = lambda form: form,
     ) -> None:
-        self._given = forms, normalize, respell
+        self._given = forms, normalize, respell, spell
         self.forms, self.respell = forms, respell
-        self.normalize = lru_cache(_REMEMBERED)(normalize)
+        self.normalize = lru_cache(_REMEMBERED)(self._looked_up)
         self.is_name: IsName = lru_cache(_REMEMBERED)(self._is_name)
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with empty caches
         return NameForms, self._given
 
+    def _looked_up(self, text: str) -> str:
+        """The normal form of a text, as the names have its words."""
+        _, normalize, _, spell = self._given
+        form = normalize(text)
+        if form in self.forms:
+            return form
+        spelt = spell(form)
+        if spelt in self.forms:
+            return spelt
+        return next(filter(self.forms.__contains__, _turned(spelt)), spelt)
+
     def _is_name(self, text: str) -> bool:
         """Whether a text, however it is written, is a name."""
         return self.normalize(text) in self.forms
+
+
+def _turned(form: str) -> Iterator[str]:
+    """A text with its last words first: "sinusitis acute" as "acute sinusitis"."""
+    words = form.split()
+    if len(words) > _MOST_TURNED:
+        return
+    for cut in range(1, len(words)):
+        yield " ".join(words[cut:] + words[:cut])
 
 
 @dataclass(frozen=True, slots=True)

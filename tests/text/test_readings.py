@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from linker.text.british import Spellings
 from linker.text.mentions import Definitions, TextOptions
 from linker.text.normalize import normalize
 from linker.text.readings import NameForms, PartWording, Reader, Wording
@@ -183,3 +184,22 @@ def test_respelt_mentions() -> None:
     for text, is_respelt in (("QUUX", False), ("QUUXXX", True), ("gout", False)):
         found = read(Reader(names, OPTIONS), text)
         assert any(way.kind == "respelt" for way in found) is is_respelt
+
+
+@pytest.mark.parametrize(
+    "cell", ["sinusitis, acute", "sinusitis - acute", "Sinusitis (acute)", "sinusitis; acute"]
+)
+def test_a_name_is_read_with_its_last_words_first(cell: str) -> None:
+    names = NameForms(frozenset(["sinusitis", "acute", "acute sinusitis"]), normalize)
+    assert ways(cell, names=names) == "whole acute sinusitis"
+    many = "sinusitis " + "acute " * 6
+    assert ways(many, names=names).startswith("whole " + many.strip())
+
+
+def test_a_text_is_read_in_the_spelling_of_the_names() -> None:
+    forms = frozenset(["anemia", "iron deficiency", "iron deficiency anemia", "oedema"])
+    spellings = Spellings(forms, forms.__contains__)
+    names = NameForms(forms, normalize, spell=spellings.of)
+    assert ways("Anaemia - iron deficiency", names=names) == "whole iron deficiency anemia"
+    assert ways("edema", names=names) == "whole oedema"
+    assert ways("oedema and anaemia", names=names).startswith("split oedema + anemia")
