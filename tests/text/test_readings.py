@@ -144,7 +144,7 @@ no gout with tophi: whole gout with tophi (absent); shortened gout (absent)
 RA: expanded rheumatoid arthritis
 no RA: expanded rheumatoid arthritis (absent)
 RA; HTN: split rheumatoid arthritis + hypertension
-RA, severe: whole ra severe; expanded rheumatoid arthritis severe; split rheumatoid arthritis + severe; shortened ra; expanded rheumatoid arthritis
+RA, severe: whole ra severe; expanded rheumatoid arthritis severe; shortened ra; expanded rheumatoid arthritis
 mild gout; asthma stage II: split gout + asthma
 gotu: whole gotu; respelt gout
 no hypertnesion: whole hypertnesion (absent); respelt hypertension (absent)
@@ -203,3 +203,27 @@ def test_a_text_is_read_in_the_spelling_of_the_names() -> None:
     assert ways("Anaemia - iron deficiency", names=names) == "whole iron deficiency anemia"
     assert ways("edema", names=names) == "whole oedema"
     assert ways("oedema and anaemia", names=names).startswith("split oedema + anemia")
+
+
+QUALIFIED = """
+myeloma, relapsed/refractory: whole myeloma
+relapsed / refractory myeloma: whole myeloma
+Relapsed or refractory myeloma: whole myeloma
+recurrence of myeloma: whole myeloma
+myeloma recurrence: whole myeloma
+myeloma; acute: whole myeloma acute; shortened myeloma
+acute and chronic sinusitis: split acute sinusitis + chronic sinusitis; whole acute and chronic sinusitis
+acute and chronic gout: whole acute and chronic gout; shortened gout
+gout, acute, myeloma: split gout acute + myeloma
+Acute: whole acute
+recurrence: whole recurrence
+"""
+
+
+@pytest.mark.parametrize("line", QUALIFIED.strip().split("\n"))
+def test_a_modifier_is_no_answer_beside_a_name(line: str) -> None:
+    names = ("myeloma", "gout", "sinusitis", "acute sinusitis", "chronic sinusitis")
+    modifiers = ("acute", "recurrence", "relapse", "refractory")
+    cell, _, expected = line.partition(": ")
+    reader = Reader(NameForms({*names, *modifiers}, normalize), OPTIONS)
+    assert told(read(reader, cell)) == expected
