@@ -31,6 +31,7 @@ from linker.search.respelling import Respelling
 from linker.text.assertion import stronger
 from linker.text.british import Spellings
 from linker.text.cells import CellPart
+from linker.text.demands import Demand
 from linker.text.mentions import Definitions
 from linker.text.modifiers import Modifiers
 from linker.text.readings import NameForms, PartWording, Reader, Wording
@@ -184,10 +185,27 @@ class Engine:
 
     def _ranked(self, answers: Sequence[Answer]) -> Ranking:
         """Put the candidates of mentions that were read in order."""
-        batch = batch_of(answers, self.generator, self.matches)
+        batch = batch_of(answers, self.generator, self.matches, self.allowed)
         if self.ranker is None:
             return by_score(batch)
         return by_probability(batch, self.ranker.probabilities(batch.lists))
+
+    def allowed(self, demands: Sequence[Demand | None], found: Candidates) -> NDArray[np.bool_]:
+        """Which candidates of some texts fulfil what each of these demands, (candidates,)."""
+        dictionary, normalize = self.dictionary, self.normalize
+        wanted = np.ones(len(found), bool)
+        for text, demand in enumerate(demands):
+            if demand is None:
+                continue
+            for row in range(*found.indptr[text : text + 2].tolist()):
+                concept = int(found.concepts[row])
+                names = [dictionary.names[name] for name in dictionary.name_rows(concept).tolist()]
+                wanted[row] = demand.allows(
+                    normalize(dictionary.preferred_name(concept)),
+                    normalize(dictionary.names[int(found.entries[row])]),
+                    map(normalize, names),
+                )
+        return wanted
 
     def _outside(self, answers: Sequence[Answer]) -> NDArray[np.float64]:
         """How probable it is that nothing, or a concept outside of the part, is meant, (mentions,).

@@ -18,6 +18,7 @@ from linker.text import (
 from linker.text.assertion import stronger
 from linker.text.cells import Aside, CellPart
 from linker.text.composites import IsName
+from linker.text.demands import Demand, demand_of
 from linker.text.mentions import Definitions, TextOptions
 from linker.text.modifiers import Modifiers
 from linker.text.normalize import BROKEN
@@ -109,6 +110,7 @@ class PartWording:
     errors: int = 0  # letters that differ, of what was respelt
     aside: Aside | None = None  # what was left out
     used: tuple[abbreviations.Pair, ...] = ()  # the short forms that were expanded
+    demand: Demand | None = None  # what its answer must fulfil
 
     @property
     def looked_up(self) -> str:
@@ -199,21 +201,25 @@ class Reader:
             else [("split", [self._of_several(part.text, given, listed) for part in found])]
         )
         for kind, parts in ways:
-            said = [part.assertion for part in found]
-            if len(found) == 1:  # of all parts of a composite
-                said *= len(parts)
+            names = found
+            if len(found) == 1 < len(parts):  # a composite
+                names = [CellPart(part.text, found[0].assertion) for part in parts]
             is_first = not wordings and len(parts) > 1
             each = is_first and all(is_name(part.looked_up) for part in parts)
-            wording = Wording(kind, tuple(map(self._told, parts, said)), len(found) > 1 or each)
+            told = [self._told(part, name, listed) for part, name in zip(parts, names, strict=True)]
+            wording = Wording(kind, tuple(told), len(found) > 1 or each)
             wordings.setdefault(wording.forms, wording)
             if not self.rivals:
                 break
         return list(wordings.values())
 
-    def _told(self, part: PartWording, assertion: Assertion) -> PartWording:
-        """A part with its normal form and its assertion."""
-        form, said = self.names.normalize(part.looked_up), stronger(part.assertion, assertion)
-        return replace(part, form=form, assertion=said)
+    def _told(self, part: PartWording, name: CellPart, listed: ShortForms) -> PartWording:
+        """A part with its normal form, its assertion, and what its answer must fulfil."""
+        form, said = self.names.normalize(part.looked_up), stronger(part.assertion, name.assertion)
+        demand = None
+        if not self.names.is_name(name.text):
+            demand = demand_of(name.text, listed.expand)
+        return replace(part, form=form, assertion=said, demand=demand)
 
     def _of_several(self, text: str, definitions: Definitions, listed: ShortForms) -> PartWording:
         """One of several names in a cell: in the first way in which all of it is a name."""
