@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 from linker.records import Assertion, Span
@@ -18,6 +18,7 @@ from linker.text import assertion, clauses, scales
 from linker.text.assertion import stronger
 from linker.text.clauses import Clause
 from linker.text.composites import IsName
+from linker.text.modifiers import kept_together
 from linker.text.normalize import rows_of, without_unseen
 
 LONGEST = 1_000  # characters of a cell that is read
@@ -98,6 +99,7 @@ def parts(
     codes: tuple[str, ...] = ("en",),
     *,
     is_known: IsName | None = None,
+    is_modifier: IsName = lambda _: False,
     lines: bool = True,
 ) -> list[CellPart]:
     """The names in a cell; none where nothing was entered, or marks, codes and dates alone.
@@ -111,6 +113,7 @@ def parts(
         is_name: tells the names of the dictionary.
         codes: of the languages whose cues are looked for.
         is_known: tells what may be a name in another spelling; None: `is_name`.
+        is_modifier: tells what stays with the name before it: "asthma; severe".
         lines: whether a line end divides names; it does not in running text.
     """
     if len(text) > LONGEST:
@@ -127,6 +130,8 @@ def parts(
     if lines and ":" in text:
         text = _ONE["ticked"].sub(r"\1;", text)  # "asthma: no gout: yes"
     pieces = [piece for item in _items(text) for piece in _outside_brackets(item, between)]
+    pieces = kept_together(pieces, is_modifier)
+    read = partial(_read, is_name=is_name, is_known=known, codes=codes, is_modifier=is_modifier)
     for place, piece in enumerate(pieces):
         if lines and (values := scales.spans(piece, is_name, is_first=not place)):
             piece = ", ".join(clauses.without(piece, values))
@@ -135,8 +140,7 @@ def parts(
         if (said := assertion.heading(piece.strip(), codes)) is not None:
             of_all = said
             continue
-        read = _clauses if lines else _read
-        of_piece = list(read(piece, is_name, known, codes))
+        of_piece = list(_clauses(piece, is_name, known, codes, read) if lines else read(piece))
         of_all = _heading_of(piece, codes) or of_all
         found += [CellPart(p.text, stronger(p.assertion, of_all)) for p in of_piece]
     return list(dict.fromkeys(found))
@@ -198,13 +202,13 @@ def _outside_brackets(text: str, between: re.Pattern[str]) -> list[str]:
 
 
 def _read(
-    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...], is_modifier: IsName
 ) -> Iterator[CellPart]:
     """The name in a piece of a cell, or the names that weak separators divide."""
     whole = bare(piece, is_name, codes)
     if not any(map(str.isalpha, whole.text)) or is_nothing(piece, codes):
         return
-    members = [] if is_name(whole.text) else divided(piece, is_name, is_known, codes)
+    members = [] if is_name(whole.text) else divided(piece, is_name, is_known, codes, is_modifier)
     known = sum(is_known(member.text) for member in members)
     if known > 1 and 2 * known >= len(members):
         yield from members
@@ -213,7 +217,11 @@ def _read(
 
 
 def _clauses(
-    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+    piece: str,
+    is_name: IsName,
+    is_known: IsName,
+    codes: tuple[str, ...],
+    read: Callable[[str], Iterator[CellPart]],
 ) -> Iterator[CellPart]:
     """The names in a piece of a cell, whose clauses are read one by one, in their order."""
 
@@ -235,7 +243,7 @@ def _clauses(
         asides = _asides(rest, is_name, is_known, codes)
         members += [aside for aside, _ in asides]
         rests += clauses.without(rest, [span for _, span in asides]) if asides else [rest]
-    members += _of_rests(rests, is_name, is_known, codes)
+    members += _of_rests(rests, read)
     for clause in cut.clauses if cut else ():
         members += _of_clause(clause, is_name, is_known, codes)
     yield from sorted(members, key=lambda member: piece.find(member.text.split()[0]))
@@ -255,17 +263,15 @@ def _asides(
     return asides
 
 
-def _of_rests(
-    rests: list[str], is_name: IsName, is_known: IsName, codes: tuple[str, ...]
-) -> list[CellPart]:
+def _of_rests(rests: list[str], read: Callable[[str], Iterator[CellPart]]) -> list[CellPart]:
     """The names in what is left of a piece, which may have commas between them."""
-    members = list(_read(", ".join(rests), is_name, is_known, codes))
+    members = list(read(", ".join(rests)))
     if len(members) > 1 or len(rests) < 2:
         return members
-    members = list(_read(rests[0], is_name, is_known, codes))
+    members = list(read(rests[0])) if rests else []
     for rest in rests[1:]:
         if not _ONE["tail"].match(f" {rest} "):  # "on insulin" names nothing
-            members += _read(rest, is_name, is_known, codes)
+            members += read(rest)
     return members
 
 
@@ -293,7 +299,9 @@ def _is_named(text: str, is_name: IsName, is_known: IsName) -> bool:
     return any(len(ending) >= _SHORTEST and is_name(ending) for ending in endings)
 
 
-def divided(text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]) -> list[CellPart]:
+def divided(
+    text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...], is_modifier: IsName
+) -> list[CellPart]:
     """The texts between commas, slashes and the like; none where none of them is a name.
 
     A cue in front of all holds for each; one behind all does, too, unless commas divide them.
@@ -302,6 +310,7 @@ def divided(text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
         return []
     inner = bare(text, is_name, codes, behind="," not in text)
     written = [member for member in _ONE["weak"].split(inner.text) if member.strip()]
+    written = kept_together(written, is_modifier)
     if len(written) < 2 or any(m.count("(") != m.count(")") for m in written):
         return []
     of_all = stronger(inner.assertion, "possible" if _VERSUS.search(text) else _PRESENT)
@@ -313,9 +322,8 @@ def divided(text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
 
 
 def is_respelt(text: str, is_name: IsName) -> bool:
-    """Whether a text is a name, in American spelling or in the singular."""
-    american = text.replace("ae", "e").replace("oe", "e").replace("our", "or")
-    return is_name(text) or is_name(american) or (text[-1:] == "s" and is_name(american[:-1]))
+    """Whether a text is a name, perhaps in the singular."""
+    return is_name(text) or (text[-1:] == "s" and is_name(text[:-1]))
 
 
 def bare(text: str, is_name: IsName, codes: tuple[str, ...], *, behind: bool = True) -> CellPart:
@@ -399,9 +407,14 @@ def ungraded(text: str, is_name: IsName) -> str:
     return text
 
 
+def unbracketed(text: str) -> str:
+    """A text without what stands in brackets, unless nothing else is left."""
+    return _BRACKETS.sub(" ", text).strip() or text
+
+
 def _without_extras(text: str) -> str:
     before = ""
-    text = _BRACKETS.sub(" ", text).strip() or text
+    text = unbracketed(text)
     while text != before:
         before = text
         text = _ONE["extra"].sub("", text).strip(" ,;:–—-") or text
