@@ -160,6 +160,7 @@ _SHORT_NOT = re.compile(r"n't\b")  # "wasn't"
 _MINUS = {ord("−"): "-", ord("–"): "-"}
 _TOKEN = re.compile(r"[^\s:;,]+[:;,]?|[:;,]")
 _BEHIND_PHRASE, _BEFORE_PHRASE = " \t.,!)]", "([:=–-,; "
+_BEHIND_CUE = re.compile(r"^[ \n:;,.–-]*(?:(?:and/or|and|or)\s+)?", re.IGNORECASE)
 _JOINED = re.compile(r"\w-([^\W\d_]+)\W*$")  # "seizure-free"
 _SET_APART = ":([=–−-~"
 _LONGEST = 8  # words of a cue
@@ -195,7 +196,7 @@ def cue_of(
         Cue(table.cell["before"][phrase], rest, ("before", phrase) in table.weak)
         for end in ends[:_LONGEST]
         if (phrase := _phrase(cell[:end], table.cell["before"], table.leads["before"]))
-        and (rest := cell[end:].lstrip(" \n:;,.–-")) is not None
+        and (rest := _BEHIND_CUE.sub("", cell[end:], count=1)) is not None
     ]
     if cues and any(map(str.isalnum, cues[-1].rest)):
         return next((cue for cue in cues if is_name(cue.rest)), cues[-1])
