@@ -132,7 +132,9 @@ def parts(
     whole = bare(text, is_name, codes, is_known=known, behind=False)
     if is_name(whole.text):  # which may hold a semicolon
         return [whole]
-    between, found, of_all = _STRONG if lines else _STRONG_IN_TEXT, [], _PRESENT
+    between = _STRONG if lines else _STRONG_IN_TEXT
+    found: list[CellPart] = []
+    of_all = _PRESENT
     pieces = [piece for item in _items(text) for piece in between.split(item)]
     if any(piece.count("(") > piece.count(")") for piece in pieces):
         pieces = [text]  # "(G6PD; EC 1.1.1.49)" is one bracket
