@@ -47,29 +47,27 @@ def lent(
         if not pair.is_short_form:
             pairs_of.setdefault(form_of(pair.name), []).append(pair)
     meanings: dict[str, Sequence[Meaning]] = {}
-    recased: set[str] = set()
     for form, of_form in pairs_of.items():
         row = table.row(normalize(of_form[0].name))
         own = table.concepts_of(row).tolist() if row >= 0 else []
-        if own:
-            if any(doubt(dictionary, of_form[0].name, c) != "other case" for c in own):
-                continue
-            recased.add(form)
-        found = _meanings(of_form, concepts_of)
+        if own and any(doubt(dictionary, of_form[0].name, c) != "other case" for c in own):
+            continue
+        found = _meanings(of_form, concepts_of, is_recased=bool(own))
         if found:
             meanings[form] = found
     short_forms = [pair for pair in pairs if pair.is_short_form]
-    return EverydayNames(meanings, short_forms, frozenset(recased))
+    return EverydayNames(meanings, short_forms)
 
 
 def _meanings(
-    pairs: Sequence[EverydayName], concepts_of: dict[str, tuple[int, ...]]
+    pairs: Sequence[EverydayName], concepts_of: dict[str, tuple[int, ...]], *, is_recased: bool
 ) -> list[Meaning]:
     """What a name means in a dictionary, each concept once.
 
     Args:
         pairs: of the name.
         concepts_of: the concepts that have each target as a name.
+        is_recased: whether the dictionary has the name as a short form in other case.
     """
     by_concepts: dict[tuple[int, ...], EverydayName] = {}
     missing = 0
@@ -80,4 +78,7 @@ def _meanings(
         else:
             missing += 1
     is_single = len(by_concepts) + missing == 1
-    return [Meaning(p, is_single and p.kind != "short") for p in by_concepts.values()]
+    return [
+        Meaning(pair, is_single and pair.kind != "short", is_recased)
+        for pair in by_concepts.values()
+    ]

@@ -111,6 +111,8 @@ def link_column(
         )
     texts = texts_of(table.get_column(column).to_list(), column)
     counts, rows, tally = Counter(filter(None, texts)), dict[str, dict[str, Any]](), Tally()
+    if None in texts:
+        tally.outcomes[outcome(None)] = texts.count(None)
     with _bar(len(counts), progress) as bar:
         for text, prediction in linked(linker, texts, **limits):
             rows[text] = _row(prediction)

@@ -29,9 +29,12 @@ from linker.records import Broader, Candidate, Mention, Part, Prediction, Readin
 from linker.search.concepts import Candidates
 from linker.search.respelling import Respelling
 from linker.text.assertion import stronger
+from linker.text.british import Spellings
 from linker.text.cells import CellPart
+from linker.text.demands import Demand
 from linker.text.everyday import SOURCE, shipped
 from linker.text.mentions import Definitions
+from linker.text.modifiers import Modifiers
 from linker.text.readings import NameForms, PartWording, Reader, Wording
 
 if TYPE_CHECKING:
@@ -97,7 +100,11 @@ class Engine:
         self._texts = texts
         respelling, known = Respelling(table), (words or ()).__contains__
         names = NameForms(
-            table, self.normalize, lambda form: respelling.respelt(form, known, table.__contains__)
+            table,
+            self.normalize,
+            lambda form: respelling.respelt(form, known, table.__contains__),
+            Spellings(table.texts, table.__contains__).of,
+            Modifiers(self.normalize, self._names_beside),
         )
         columns = dictionary.columns.names
         rows = [] if columns.annotated is None else np.flatnonzero(columns.annotated).tolist()
@@ -114,6 +121,17 @@ class Engine:
     def linkable(self) -> NDArray[np.int32]:
         """The rows of the concepts that can be answered with."""
         return np.unique(self.generator.table.concepts)
+
+    def _names_beside(self, modifiers: frozenset[str]) -> list[str]:
+        """The names of the concepts whose preferred names are modifiers, in normal form."""
+        table, dictionary = self.generator.table, self.dictionary
+        names: list[str] = []
+        for row in table.rows(sorted(modifiers)).tolist():
+            for concept in table.concepts_of(row).tolist() if row >= 0 else ():
+                if self.normalize(dictionary.preferred_name(concept)) in modifiers:
+                    rows = dictionary.name_rows(concept).tolist()
+                    names += [self.normalize(dictionary.names[row]) for row in rows]
+        return names
 
     def link(self, answers: Sequence[Answer]) -> Ranking:
         """Predict the concepts of each mention; decisions of people win.
@@ -174,10 +192,27 @@ class Engine:
 
     def _ranked(self, answers: Sequence[Answer]) -> Ranking:
         """Put the candidates of mentions that were read in order."""
-        batch = batch_of(answers, self.generator, self.matches)
+        batch = batch_of(answers, self.generator, self.matches, self.allowed)
         if self.ranker is None:
             return by_score(batch)
         return by_probability(batch, self.ranker.probabilities(batch.lists))
+
+    def allowed(self, demands: Sequence[Demand | None], found: Candidates) -> NDArray[np.bool_]:
+        """Which candidates of some texts fulfil what each of these demands, (candidates,)."""
+        dictionary, normalize = self.dictionary, self.normalize
+        wanted = np.ones(len(found), bool)
+        for text, demand in enumerate(demands):
+            if demand is None:
+                continue
+            for row in range(*found.indptr[text : text + 2].tolist()):
+                concept = int(found.concepts[row])
+                names = [dictionary.names[name] for name in dictionary.name_rows(concept).tolist()]
+                wanted[row] = demand.allows(
+                    normalize(dictionary.preferred_name(concept)),
+                    normalize(dictionary.names[int(found.entries[row])]),
+                    map(normalize, names),
+                )
+        return wanted
 
     def _outside(self, answers: Sequence[Answer]) -> NDArray[np.float64]:
         """How probable it is that nothing, or a concept outside of the part, is meant, (mentions,).

@@ -169,6 +169,7 @@ def explain(engine: Engine, answer: Answer, ranking: Ranking, concept: str | Non
             for reading in readings
         ],
         parts=[text.explained(answer.request.k) for text in best.texts],
+        is_empty=answer.is_empty,
         provenance=f"from the ranker {ranker.described}"
         if ranker
         else "none, since the linker has no ranker",
@@ -329,8 +330,8 @@ class _Text:
     def _decided_by(self, ranked: Candidates, place: int) -> str:
         """What puts the first candidate before another one."""
         seen = self.confidences
-        if place < len(seen) and seen[0] != seen[place]:
-            return "probability"
+        if place < len(seen) and (seen[0] != seen[place] or not seen[0]):
+            return "probability"  # also where nothing was entered, since all became 0 later
         if ranked.scores[place] < lowest_equal(ranked.scores[:1])[0]:
             return "score"
         texts = self.engine.generator.table.texts

@@ -342,7 +342,7 @@ class Linker:
         for tasks in batches(map(Request, several(items)), self.options.text, _BATCH):
             for engine, answers in self._by_engine(tasks):
                 engine.read(answers)
-                batch = batch_of(answers, engine.generator, engine.matches)
+                batch = batch_of(answers, engine.generator, engine.matches, engine.allowed)
                 yield [answer.mention for answer in answers], batch
 
     @public(

@@ -73,15 +73,11 @@ class Respelling:
             is_name: tells the names; texts that are names come first.
 
         Returns:
-            No text where all words are known, unless it is a name in American spelling; none where
-            one of those that are not is near no word.
+            No text where all words are known; none where one of those that are not is near no word.
         """
         words = text.split()
         unknown = [i for i, word in enumerate(words) if not is_word(word)]
-        if not unknown:  # "leukaemia" may stand in some names, and "leukemia" be one
-            american = text.replace("ae", "e").replace("oe", "e")
-            return [american] if american != text and is_name(american) else []
-        if len(unknown) > _MOST_UNKNOWN:
+        if not 0 < len(unknown) <= _MOST_UNKNOWN:
             return []
         others = {i: near for i in unknown if (near := self.near(words[i]))}
         if not others:

@@ -144,6 +144,7 @@ _NOT = re.compile(
 )
 _TOKEN = re.compile(r"[^\s:;,]+[:;,]?|[:;,]")
 _BEHIND_PHRASE, _BEFORE_PHRASE = " \t.,!)]", "([:=–-,; "
+_BEHIND_CUE = re.compile(r"^[ \n:;,.–-]*(?:(?:and/or|and|or)\s+)?", re.IGNORECASE)
 _SET_APART = ":(=–-"
 _LONGEST = 8  # words of a cue
 
@@ -172,7 +173,7 @@ def cue_of(
         Cue(table.cell["before"][phrase], rest, ("before", phrase) in table.weak)
         for end in ends[:_LONGEST]
         if (phrase := _phrase(cell[:end], table.cell["before"]))
-        and (rest := cell[end:].lstrip(" \n:;,.–-")) is not None
+        and (rest := _BEHIND_CUE.sub("", cell[end:], count=1)) is not None
     ]
     if cues and any(map(str.isalnum, cues[-1].rest)):
         return next((cue for cue in cues if is_name(cue.rest)), cues[-1])

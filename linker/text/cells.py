@@ -17,6 +17,7 @@ from linker.records import Assertion
 from linker.text import assertion
 from linker.text.assertion import stronger
 from linker.text.composites import IsName
+from linker.text.modifiers import kept_together
 from linker.text.normalize import rows_of, without_unseen
 
 LONGEST = 1_000  # characters of a cell that is read
@@ -93,6 +94,7 @@ def parts(
     codes: tuple[str, ...] = ("en",),
     *,
     is_known: IsName | None = None,
+    is_modifier: IsName = lambda _: False,
     lines: bool = True,
 ) -> list[CellPart]:
     """The names in a cell; none where nothing was entered, or marks, codes and dates alone.
@@ -106,6 +108,7 @@ def parts(
         is_name: tells the names of the dictionary.
         codes: of the languages whose cues are looked for.
         is_known: tells what may be a name in another spelling; None: `is_name`.
+        is_modifier: tells what stays with the name before it: "asthma; severe".
         lines: whether a line end divides names; it does not in running text.
     """
     if len(text) > LONGEST:
@@ -122,13 +125,14 @@ def parts(
     pieces = [piece for item in _items(text) for piece in between.split(item)]
     if any(piece.count("(") > piece.count(")") for piece in pieces):
         pieces = [text]  # "(G6PD; EC 1.1.1.49)" is one bracket
+    pieces = kept_together(pieces, is_modifier)
     for piece in pieces:
         if _ONE["alone"].fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
         if (said := assertion.heading(piece.strip(), codes)) is not None:
             of_all = said
             continue
-        of_piece = list(_read(piece, is_name, known, codes))
+        of_piece = list(_read(piece, is_name, known, codes, is_modifier))
         of_all = _heading_of(piece, codes) or of_all
         found += [CellPart(p.text, stronger(p.assertion, of_all)) for p in of_piece]
     return list(dict.fromkeys(found))
@@ -175,13 +179,13 @@ def _items(text: str) -> list[str]:
 
 
 def _read(
-    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...], is_modifier: IsName
 ) -> Iterator[CellPart]:
     """The name in a piece of a cell, or the names that weak separators divide."""
     whole = bare(piece, is_name, codes)
     if not any(map(str.isalpha, whole.text)) or is_nothing(piece, codes):
         return
-    members = [] if is_name(whole.text) else divided(piece, is_name, is_known, codes)
+    members = [] if is_name(whole.text) else divided(piece, is_name, is_known, codes, is_modifier)
     known = sum(is_known(member.text) for member in members)
     if known > 1 and 2 * known >= len(members):
         yield from members
@@ -189,7 +193,9 @@ def _read(
         yield whole
 
 
-def divided(text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]) -> list[CellPart]:
+def divided(
+    text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...], is_modifier: IsName
+) -> list[CellPart]:
     """The texts between commas, slashes and the like; none where none of them is a name.
 
     A cue in front of all holds for each; one behind all does, too, unless commas divide them.
@@ -198,6 +204,7 @@ def divided(text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
         return []
     inner = bare(text, is_name, codes, behind="," not in text)
     written = [member for member in _ONE["weak"].split(inner.text) if member.strip()]
+    written = kept_together(written, is_modifier)
     if len(written) < 2 or any(m.count("(") != m.count(")") for m in written):
         return []
     of_all = stronger(inner.assertion, "possible" if _VERSUS.search(text) else _PRESENT)
@@ -209,9 +216,8 @@ def divided(text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
 
 
 def is_respelt(text: str, is_name: IsName) -> bool:
-    """Whether a text is a name, in American spelling or in the singular."""
-    american = text.replace("ae", "e").replace("oe", "e").replace("our", "or")
-    return is_name(text) or is_name(american) or (text[-1:] == "s" and is_name(american[:-1]))
+    """Whether a text is a name, perhaps in the singular."""
+    return is_name(text) or (text[-1:] == "s" and is_name(text[:-1]))
 
 
 def bare(text: str, is_name: IsName, codes: tuple[str, ...], *, behind: bool = True) -> CellPart:
@@ -295,9 +301,14 @@ def ungraded(text: str, is_name: IsName) -> str:
     return text
 
 
+def unbracketed(text: str) -> str:
+    """A text without what stands in brackets, unless nothing else is left."""
+    return _BRACKETS.sub(" ", text).strip() or text
+
+
 def _without_extras(text: str) -> str:
     before = ""
-    text = _BRACKETS.sub(" ", text).strip() or text
+    text = unbracketed(text)
     while text != before:
         before = text
         text = _ONE["extra"].sub("", text).strip(" ,;:–—-") or text

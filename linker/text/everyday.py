@@ -64,6 +64,7 @@ class Meaning:
 
     name: EverydayName
     is_sure: bool  # whether nothing else is meant by it
+    is_recased: bool = False  # whether the dictionary has it as a short form in other case
 
 
 @lru_cache(maxsize=1)
@@ -118,22 +119,19 @@ class EverydayNames:
     Args:
         meanings: what each form of a name means.
         short_forms: those of one word, which are read inside of texts.
-        recased: the forms that the dictionary has itself, but as short forms: "cold" is no COLD.
     """
 
     def __init__(
         self,
         meanings: Mapping[str, Sequence[Meaning]] | None = None,
         short_forms: Sequence[EverydayName] = (),
-        recased: frozenset[str] = frozenset(),
     ) -> None:
         self._meanings = meanings or {}
         self.short_forms = tuple(short_forms)
-        self._recased = recased
         self.of_cell = lru_cache(_REMEMBERED)(self._of_cell)
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with an empty cache
-        return EverydayNames, (self._meanings, self.short_forms, self._recased)
+        return EverydayNames, (self._meanings, self.short_forms)
 
     def __len__(self) -> int:
         """How many pairs of a name and its meaning are lent."""
@@ -148,9 +146,10 @@ class EverydayNames:
             form = _without_article(form)
             if form not in self._meanings and form.endswith("s") and " " in form:
                 form = form[:-1]
-        if form in self._recased and text.isupper():
-            return ()
-        return self._meanings.get(form, ())
+        meanings = self._meanings.get(form, ())
+        if text.isupper():  # "COLD" is the short form, "cold" is not
+            return [meaning for meaning in meanings if not meaning.is_recased]
+        return meanings
 
     def in_texts(self) -> Iterator[EverydayName]:
         """The names that are looked for in running text."""

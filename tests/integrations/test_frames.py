@@ -50,7 +50,8 @@ def test_a_frame_of_pandas_keeps_its_rows_index_and_types(model: Linker) -> None
     assert linked.confidence.iloc[2] == math.prod(part.confidence or 0 for part in parts)
     assert linked.confidence.isna().tolist() == [False, True, False, True, False, True]
     assert linked.state.dropna().tolist() == ["model"] * 4
-    assert linked.attrs["linker"][0].startswith("4 rows: ")
+    counts, _, _ = linked.attrs["linker"][0].partition(";")
+    assert counts == "6 rows: 3 linked, 0 unsure, 1 no concept, 2 empty"
     sets = link_column(frame, "diagnosis", model, coverage=0.9)
     assert [*sets][-4:-2] == ["set", "set_size"]
     assert sets.set_size.isna().tolist() == [False, True, False, True, False, False]  # by text

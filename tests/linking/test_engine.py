@@ -364,3 +364,25 @@ def test_where_nothing_was_entered_nothing_is_answered(
     assert all(candidate.confidence == 0 for candidate in part.candidates)
     assert toy.with_ranker(None).link(cell).parts[0].nil  # which needs no ranker
     assert not linker.link(["heart attack"], threshold=threshold)[0].parts[0].nil
+
+
+def test_what_a_text_denies_or_lacks_is_no_answer(tmp_path: Path) -> None:
+    path = tmp_path / "diseases.tsv"
+    path.write_text(
+        "id\tname\tsynonyms\n"
+        "D:1\tNephropathy, Diabetic\tdiabetic nephropathy\n"
+        "D:2\tNephropathy\tkidney disease\n"
+        "D:3\tStructural myopathy\tCFTD\n"
+        "D:4\tCystic fibrosis\tCFTR-related cystic fibrosis\n",
+        encoding="utf-8",
+    )
+    linker = train(Dictionary.read(path), encoder="tfidf")
+    texts = ("non-diabetic nephropathy", "CFTR variant", "diabetic nephropathy")
+    found = [
+        {candidate.concept_id for part in prediction.parts for candidate in part.candidates}
+        for prediction in linker.link(texts, k=4)
+    ]
+    assert "D:1" not in found[0]
+    assert "D:2" in found[0]
+    assert found[1] <= {"D:4"}
+    assert "D:1" in found[2]

@@ -254,6 +254,18 @@ def test_the_text_says_what_the_record_holds(linker: Linker) -> None:
         assert explanation.provenance in shown
 
 
+def test_of_a_cell_in_which_nothing_was_entered_no_order_is_explained(linker: Linker) -> None:
+    explanation = linker.explain("n/a")
+    (part,) = explanation.parts
+    assert explanation.is_empty
+    assert part.rejected
+    assert {candidate.decided_by for candidate in part.candidates[1:]} == {"probability"}
+    shown = str(explanation)
+    assert "nothing was entered" in shown
+    assert "ahead of" not in shown
+    assert not linker.explain("gout").is_empty
+
+
 def test_signs_that_cannot_be_printed_are_escapes(tfidf: Linker) -> None:
     explanation = tfidf.explain("<b>fever\x1b[31m\u202e\nAnswer: A:1", concept="MESH:D015783")
     shown = str(explanation)

@@ -104,6 +104,7 @@ def test_cues_are_taken_off_and_told(assertion: str, cue: str) -> None:
         ("2. E11.9 - h/o type 2 diabetes (2014)", "type 2 diabetes (historical)"),
         ("no family history of gout", "gout (family)"),
         ("no history of gout", "gout (absent)"),
+        ("suspected or confirmed gout", "gout (possible)"),
         ("neonatal sepsis 2014", "neonatal sepsis"),  # September is longer
         ("quartan fever, marked 2014", "quartan fever, marked"),
         ("Crohn infection (2014)", "Crohn infection"),  # "on" is no word there

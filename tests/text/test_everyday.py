@@ -24,9 +24,7 @@ DEAF = EverydayName("colour-deaf", "Deafness", "British")
 RUNS = EverydayName("the runs", "Diarrhea", "slang")
 COLD = EverydayName("cold", "Common Cold", "lay")
 NAMES = (LAZY_EYE, DEAF, RUNS, COLD)
-LENT = EverydayNames(
-    {form_of(name.name): [Meaning(name, True)] for name in NAMES}, recased=frozenset({"cold"})
-)
+LENT = EverydayNames({form_of(n.name): [Meaning(n, True, n is COLD)] for n in NAMES})
 
 
 def names_of(meanings: object) -> list[EverydayName]:

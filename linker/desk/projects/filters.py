@@ -81,8 +81,10 @@ class Filter:
 
 ORDERS: dict[Sort, str] = {
     # how many mentions are expected to be wrong, as the model has it, so that a row stays where it
-    # is when it is decided; rows of which a text denies or doubts a mention are apart, behind
-    "doubt": "assertions IS NOT NULL, count * (1 - coalesce(model_confidence, 0)) DESC, ",
+    # is when it is decided; rows of which a text denies or doubts a mention are apart, behind, and
+    # behind these cells in which nothing was entered
+    "doubt": "is_linked AND model_confidence IS NULL AND names_nothing(mention), "
+    "assertions IS NOT NULL, count * (1 - coalesce(model_confidence, 0)) DESC, ",
     "document": "",
     "alphabet": "fold(mention), ",
     "frequency": "count DESC, ",

@@ -38,6 +38,7 @@ from linker.linking.decisions import Place, Ruling, ids_text, predicate_in, rule
 from linker.linking.linker import Linker
 from linker.linking.tally import Expected, Tally
 from linker.records import Decision, Mention, Prediction, Selection, parse_spans
+from linker.text.cells import is_nothing
 
 RemarkKind = Literal["flag", "note"]
 Remark = tuple[str, RemarkKind, str]
@@ -146,6 +147,7 @@ class Queue:
             ("fold", 1, filters.fold),
             ("holds", 4, filters.holds),
             ("are_there", 1, functools.cache(self._are_there)),
+            ("names_nothing", 1, functools.cache(self._names_nothing)),
             ("is_linked", 1, lambda kind: linking.is_linked(self.project, kind)),
         ):
             self.connection.create_function(name, count, function, deterministic=True)
@@ -277,6 +279,17 @@ class Queue:
         """Whether all parts of an answer have a concept that the dictionary has."""
         rows = self.dictionary.rows
         return all(i and rows(i) for i in part_ids(ids))
+
+    def _names_nothing(self, mention: str) -> bool:
+        """Whether a mention says that nothing was entered: "n/a", "-".
+
+        It is looked at closely where a cheap look finds no name, since a project may have 200,000
+        mentions without an answer.
+        """
+        engine = self._linker.engine
+        has_letter = any(map(str.isalpha, mention))
+        may_name = has_letter and not is_nothing(mention, engine.options.text.codes)
+        return not may_name and engine.is_empty(mention)
 
     def _named(self, identifier: str) -> dict[str, Any]:
         """A concept as it is shown; without a name where the dictionary does not have it."""

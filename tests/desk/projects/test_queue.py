@@ -173,6 +173,18 @@ def test_what_is_denied_is_left_for_a_look(
     assert {*by_doubt[2:]} == unsure  # apart from the others, behind them
 
 
+def test_cells_in_which_nothing_was_entered_come_last_by_doubt(
+    desk: Desk, deny: Callable[..., None]
+) -> None:
+    deny("no gout")
+    desk.create("name\nN/A\nn/a\n--\nzzzz qqqq\nno gout\nbreast cancer\n", "a.csv", "name")
+    by_doubt = [row["mention"] for row in desk.rows(sort="doubt")]
+    # a name that is no concept's may be one of which the dictionary lacks the name
+    assert by_doubt == ["zzzz qqqq", "breast cancer", "no gout", "N/A", "--"]
+    desk.decide("N/A", "MESH:D006073")
+    assert [row["mention"] for row in desk.rows(sort="doubt")] == by_doubt
+
+
 def test_a_decision_on_one_document_splits_a_row(desk: Desk) -> None:
     desk.create(TEXTS, "a.txt")
     rows = [(row["mention"], row["expanded"], row["count"]) for row in desk.rows()]
