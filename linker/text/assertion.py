@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import cast
@@ -25,7 +25,7 @@ _STRENGTH: dict[Assertion, int] = {  # of two cues the stronger one counts
 }
 _REACH = 10  # words between a cue and a name of running text
 _REACH_BEHIND = 5
-_MARKS = ".,:;!)]([=–-"  # beside the words of a cue
+_MARKS = ".,:;!)]([=–−-"  # beside the words of a cue
 _SENTENCE = re.compile(r"[.!?]\s+(?=[A-Z\"(])|;\s|[\n\t]")
 
 _RELATIVES = (
@@ -34,8 +34,7 @@ _RELATIVES = (
     *("relative", "relatives"),
 )
 _OF_RELATIVES = ("with", "had", "has", "diagnosed with", "died of", "died from")
-_WRITTEN_OUT = 4  # letters of a cue of another language than the text's that is looked for
-_UNMISTAKABLE = frozenset({"sin"})  # shorter ones that mean nothing else in a cell
+_WRITTEN_OUT = 3  # letters of a cue of another language than the text's that is looked for
 
 
 @lru_cache(maxsize=1)
@@ -59,6 +58,8 @@ class _Table:
         cell, text: the class of each phrase, by its side, in cells and in running text.
         weak: phrases of cells that count only where the rest is a name.
         foreign: those of them that are of none of the languages.
+        tests: phrases of cells that may be the result of a test of a disease beside them.
+        leads: words that may stand in front of a cue, and say nothing, by the side of the cue.
         ends: what ends a scope.
         connectives: what ends a scope inside a cell, beside `ends`.
     """
@@ -69,11 +70,14 @@ class _Table:
     foreign: set[tuple[str, str]] = field(default_factory=set)
     ends: list[str] = field(default_factory=list)
     connectives: set[str] = field(default_factory=set)
+    tests: set[str] = field(default_factory=set)
+    leads: dict[str, set[str]] = field(default_factory=lambda: {"before": set(), "behind": set()})
 
     @cached_property
     def first_words(self) -> frozenset[str]:
         """The first words of the cues that cells begin with."""
-        return frozenset(phrase.split()[0].rstrip(_MARKS) for phrase in self.cell["before"])
+        before = frozenset(phrase.split()[0].rstrip(_MARKS) for phrase in self.cell["before"])
+        return before | self.leads["before"]
 
     @cached_property
     def denials(self) -> frozenset[str]:
@@ -86,7 +90,7 @@ class _Table:
     @cached_property
     def last_words(self) -> frozenset[str]:
         """The last words of the cues that cells end with."""
-        return frozenset(phrase.split()[-1].strip(_MARKS) for phrase in self.cell["behind"])
+        return frozenset(map(_last_word, self.cell["behind"]))
 
     @cached_property
     def in_text(self) -> re.Pattern[str]:
@@ -110,22 +114,21 @@ def _table(codes: tuple[str, ...]) -> _Table:
             table.connectives.add(phrase)
         elif side == "end":
             table.ends.extend([] if is_other else [phrase])
-        elif (is_other and _is_unclear(phrase)) or phrase in table.cell[side]:
+        elif side == "lead":
+            table.leads[where].update([] if is_other else [phrase])
+        elif is_other and (where == "own" or len(phrase) < _WRITTEN_OUT):
             continue
-        else:
+        elif phrase not in table.cell[side]:
             table.cell[side][phrase] = cast(Assertion, said)
             if is_other:
                 table.foreign.add((side, phrase))
             if is_other or where == "name":
                 table.weak.add((side, phrase))
+            elif where == "test":
+                table.tests.add(phrase)
             elif where == "text":
                 table.text[side][phrase] = cast(Assertion, said)
     return table
-
-
-def _is_unclear(phrase: str) -> bool:
-    """Whether a cue may mean something else in another language than its own."""
-    return len(phrase) < _WRITTEN_OUT and phrase not in _UNMISTAKABLE
 
 
 def _either(phrases: Iterable[str]) -> str:
@@ -137,6 +140,11 @@ def _either(phrases: Iterable[str]) -> str:
         + (r"(?![\w'-])" if phrase[-1].isalnum() else "")
         for phrase in ordered
     )
+
+
+def _last_word(text: str) -> str:
+    """The last word of a cell or a cue, without marks."""
+    return re.split(r"[\s:;,=(\[–−-]", text.rstrip(_MARKS))[-1]
 
 
 def stronger(first: Assertion, second: Assertion) -> Assertion:
@@ -164,12 +172,19 @@ _NOT = re.compile(
     r"(.*?\S)\s+(?:(?:is|was|are|were|has|have|had|been)\s+)*(?:not|never)\s*",
     re.IGNORECASE | re.DOTALL,
 )
+_SHORT_NOT = re.compile(r"n't\b")  # "wasn't"
+_MINUS = {ord("−"): "-", ord("–"): "-"}
 _TOKEN = re.compile(r"[^\s:;,]+[:;,]?|[:;,]")
 _BEHIND_PHRASE, _BEFORE_PHRASE = " \t.,!)]", "([:=–-,; "
 _BEHIND_CUE = re.compile(r"^[ \n:;,.–-]*(?:(?:and/or|and|or)\s+)?", re.IGNORECASE)
-_SET_APART = ":(=–-"
-_SET_APART_WORD = re.compile(r"[:;,(\[=]")
+_JOINED = re.compile(r"\w-([^\W\d_]+)\W*$")  # "seizure-free"
+_SET_APART = ":([=–−-~"
 _LONGEST = 8  # words of a cue
+_TESTED = re.compile(  # the end of a text that a result behind it is rather of: "tumor HER2"
+    r"[\s,](?:[A-Z][A-Z0-9/+-]{1,9}|(?<=, )[\w-]+|(?i:rh|rhesus|gram|double|triple|smear|culture"
+    r"|sputum|nod(?:e|es|al)|margins?|receptors?|antibod(?:y|ies)|antigen|factor|cytology|biopsy"
+    r"|tests?|screen|swab|pcr|serology|markers?|mutation|stain(?:ing)?|coombs|group|symptoms?))$"
+)
 
 
 def cue_of(
@@ -188,15 +203,15 @@ def cue_of(
     table, words = _table(codes), cell.lower().split()
     if not words:
         return None
-    last = _SET_APART_WORD.split(words[-1].strip(_MARKS))[-1]
-    is_behind = behind and last in table.last_words
-    if re.split(r"[:;,]", words[0])[0].rstrip(_MARKS) not in table.first_words:
+    is_behind = behind and _last_word(words[-1]) in table.last_words
+    first = re.split(r"[:;,]", words[0])[0].rstrip(_MARKS)
+    if table.first_words.isdisjoint((first, first.removesuffix("n't"))):
         return _cue_behind(cell, table) if is_behind else None
     ends = [match.end() for match in _TOKEN.finditer(cell)]
     cues = [
         Cue(table.cell["before"][phrase], rest, ("before", phrase) in table.weak)
         for end in ends[:_LONGEST]
-        if (phrase := _phrase(cell[:end], table.cell["before"]))
+        if (phrase := _phrase(cell[:end], table.cell["before"], table.leads["before"]))
         and (rest := _BEHIND_CUE.sub("", cell[end:], count=1)) is not None
     ]
     if cues and any(map(str.isalnum, cues[-1].rest)):
@@ -207,23 +222,54 @@ def cue_of(
 def _cue_behind(cell: str, table: _Table) -> Cue | None:
     """The longest cue that a cell ends with."""
     starts = [match.start() for match in re.finditer(r"[^\s:;,([=]+|[([]", cell)]
+    if joined := _JOINED.search(cell):
+        starts.append(joined.start(1))
     for start in starts[-_LONGEST:]:
         rest = cell[:start].rstrip(_BEFORE_PHRASE)
-        phrase = _phrase(cell[start:].strip(_BEHIND_PHRASE).lstrip("(["), table.cell["behind"])
+        written = cell[start:].strip(_BEHIND_PHRASE).lstrip("([")
+        phrase = _phrase(written, table.cell["behind"], table.leads["behind"])
         if not phrase or not any(map(str.isalnum, rest)):
             continue
         said = table.cell["behind"][phrase]
-        is_apart = cell[len(rest) : start].strip()[-1:] in tuple(_SET_APART)
+        mark = cell[len(rest) : start].strip()[-1:] or cell[start]
+        is_joined = cell[len(rest) : start] == "-"
+        if is_joined and said != "absent":
+            continue  # "HIV-positive"
+        is_apart = mark in _SET_APART and not is_joined
+        is_weak = is_joined or (("behind", phrase) in table.weak and not is_apart)
+        if phrase in table.tests and not is_joined:
+            is_weak = bool(_TESTED.search(rest))
         if denied := _NOT.fullmatch(rest):
             rest, said = denied[1], _TURNED[said]
-        return Cue(said, rest.strip(), ("behind", phrase) in table.weak and not is_apart)
+        return Cue(said, rest.strip(), is_weak)
     return None
 
 
-def _phrase(text: str, phrases: Mapping[str, Assertion]) -> str:
-    """A text as a phrase that is known, with or without the marks behind it; else empty."""
-    text = " ".join(text.lower().split())
-    return next((t for t in (text, text.rstrip(":;,.–-")) if t in phrases), "")
+def _phrase(text: str, phrases: Mapping[str, Assertion], leads: Collection[str] = ()) -> str:
+    """A text as a phrase that is known; else empty.
+
+    Args:
+        text: the text, with or without marks behind it.
+        phrases: that are known.
+        leads: words that may stand in front of a phrase.
+    """
+    words = text.lower().translate(_MINUS).split()
+    while words:
+        phrase = " ".join(words)
+        written_out = _SHORT_NOT.sub(" not", phrase)
+        for variant in (phrase, phrase.rstrip(":;,.–-"), written_out):
+            if variant in phrases:
+                return variant
+        if words[0] not in leads:
+            return ""
+        words = words[1:]
+    return ""
+
+
+def alone(cell: str, codes: tuple[str, ...]) -> Assertion | None:
+    """What a cell says of the name before it that is a cue of such a name, and nothing else."""
+    table = _table(codes)
+    return table.cell["behind"].get(_phrase(cell, table.cell["behind"], table.leads["behind"]))
 
 
 def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:

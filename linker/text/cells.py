@@ -55,7 +55,11 @@ _PRESENT: Assertion = "present"
 _AROUND = re.compile(r"^[\W_]+|(?<![\W_])[\W_]+$")  # a run is entered at its start alone
 _UNMARKED = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '-])*[^\W\d_]")
 _ASKED = re.compile(r"\s*[(\[]?\?+[)\]]?\s*")
-_SIGNED = re.compile(r"\s*\(\s*[-–]\s*\)\s*|\s*:\s*[-–]\s*$")
+_CROSSED_LETTERS = re.compile(r"(?:[^\u0335-\u0338][\u0335-\u0338])+")
+_CROSSED_OUT = re.compile(
+    r"~~(?P<marked>.+?)~~|<(?P<tag>s|del|strike)\b[^<>]*>(?P<tagged>.*?)</(?P=tag)\s*>",
+    re.IGNORECASE | re.DOTALL,
+)
 _WRAPPED = re.compile(r"([(\[{<\"'“‘«|])\s*(.+?)\s*([)\]}>\"'”’»|])", re.DOTALL)
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _CLOSING = dict(zip("([{<\"'“‘«|", ")]}>\"'”’»|", strict=True))
@@ -82,9 +86,16 @@ class CellPart:
 
 
 def plain(text: str) -> str:
-    """A text without tags, entities and unseen characters, with β for ß and straight quotes."""
+    """A text without tags, entities and unseen characters, with β for ß and straight quotes.
+
+    What is crossed out stands on a line of its own, with a sign of denial.
+    """
+    if not text.isascii():
+        text = _CROSSED_LETTERS.sub(lambda m: f"\n∅ {m[0][::2]}\n", text)
     if "&" in text:
         text = html.unescape(text)
+    if "~~" in text or "</" in text:
+        text = _CROSSED_OUT.sub(lambda m: f"\n∅ {m['marked'] or m['tagged']}\n", text)
     if "<" in text:
         text = _TAG.sub("", _LINE.sub("\n", text))
     if "ß" in text:
@@ -122,11 +133,13 @@ def parts(
         return [CellPart(text)]  # also "unknown", where the dictionary has such a concept
     if is_nothing(text, codes):
         return []
-    whole = bare(text, is_name, codes, behind=False)
+    known = is_known or is_name
+    whole = bare(text, is_name, codes, is_known=known, behind=False)
     if is_name(whole.text):  # which may hold a semicolon
         return [whole]
-    known = is_known or is_name
-    between, found, of_all = _STRONG if lines else _STRONG_IN_TEXT, [], _PRESENT
+    between = _STRONG if lines else _STRONG_IN_TEXT
+    found: list[CellPart] = []
+    of_all = _PRESENT
     if lines and ":" in text:
         text = _ONE["ticked"].sub(r"\1;", text)  # "asthma: no gout: yes"
     pieces = [piece for item in _items(text) for piece in _outside_brackets(item, between)]
@@ -140,6 +153,10 @@ def parts(
         if (said := assertion.heading(piece.strip(), codes)) is not None:
             of_all = said
             continue
+        of_last = assertion.alone(piece.strip(" ()[]."), codes)
+        if found and of_last is not None and not is_nothing(piece, codes):
+            found[-1] = CellPart(found[-1].text, stronger(found[-1].assertion, of_last))
+            continue
         of_piece = list(_clauses(piece, is_name, known, codes, read) if lines else read(piece))
         of_all = _heading_of(piece, codes) or of_all
         found += [CellPart(p.text, stronger(p.assertion, of_all)) for p in of_piece]
@@ -148,7 +165,15 @@ def parts(
 
 def _is_signed(text: str) -> bool:
     """Whether a text has signs that the normal form drops, and that say something."""
-    return "?" in text or bool(_SIGNED.search(text))
+    if not _may_be_signed(text):
+        return "?" in text
+    return "?" in text or any(_ONE[name].search(text) for name in ("denied", "denied_behind"))
+
+
+def _may_be_signed(text: str) -> bool:
+    """Whether a text begins or ends with what is no letter and no digit, or with "Ø"."""
+    ends = text[:1] + text[-1:]
+    return not ends.isalnum() or "ø" in ends.lower()
 
 
 def _heading_of(piece: str, codes: tuple[str, ...]) -> Assertion | None:
@@ -205,7 +230,7 @@ def _read(
     piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...], is_modifier: IsName
 ) -> Iterator[CellPart]:
     """The name in a piece of a cell, or the names that weak separators divide."""
-    whole = bare(piece, is_name, codes)
+    whole = bare(piece, is_name, codes, is_known=is_known)
     if not any(map(str.isalpha, whole.text)) or is_nothing(piece, codes):
         return
     members = [] if is_name(whole.text) else divided(piece, is_name, is_known, codes, is_modifier)
@@ -227,7 +252,9 @@ def _clauses(
 
     def is_named(text: str) -> bool:
         is_long = len(text) > _LONGEST_NAME
-        return not is_long and _is_named(bare(text, is_name, codes).text, is_name, is_known)
+        return not is_long and _is_named(
+            bare(text, is_name, codes, is_known=is_known).text, is_name, is_known
+        )
 
     def is_whole(text: str) -> bool:
         short = ungraded(_without_marks(text, is_name), is_name)
@@ -256,7 +283,7 @@ def _asides(
     asides = []
     for match in _BRACKETS.finditer(piece):
         if any(map(str.isalpha, piece[: match.start()])):
-            inner = bare(match[0].strip(" ()[]{}"), is_name, codes)
+            inner = bare(match[0].strip(" ()[]{}"), is_name, codes, is_known=is_known)
             is_list = _ONE["listed"].search(inner.text) and not is_name(inner.text)
             if inner.assertion != _PRESENT and is_known(inner.text) and not is_list:
                 asides.append((inner, match.span()))
@@ -279,9 +306,9 @@ def _of_clause(
     clause: Clause, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
 ) -> Iterator[CellPart]:
     """The names in a clause; none where nothing in it is one: "no medication"."""
-    whole = bare(clause.text, is_name, codes)
+    whole = bare(clause.text, is_name, codes, is_known=is_known)
     written = [text for text in _ONE["listed"].split(clause.text) if text.strip()]
-    members = [bare(text, is_name, codes) for text in written]
+    members = [bare(text, is_name, codes, is_known=is_known) for text in written]
     known = [member for member in members if is_known(member.text)]
     is_list = len(known) == len(members) > 1 and not is_name(whole.text)
     if not is_list and _is_named(whole.text, is_name, is_known):
@@ -308,13 +335,13 @@ def divided(
     """
     if len(text) > LONGEST or not _ONE["weak"].search(text):
         return []
-    inner = bare(text, is_name, codes, behind="," not in text)
+    inner = bare(text, is_name, codes, is_known=is_known, behind="," not in text)
     written = [member for member in _ONE["weak"].split(inner.text) if member.strip()]
     written = kept_together(written, is_modifier)
     if len(written) < 2 or any(m.count("(") != m.count(")") for m in written):
         return []
     of_all = stronger(inner.assertion, "possible" if _VERSUS.search(text) else _PRESENT)
-    members = [bare(member, is_name, codes) for member in written]
+    members = [bare(member, is_name, codes, is_known=is_known) for member in written]
     are_names = all(any(map(str.isalpha, member.text)) for member in members)
     if not are_names or not any(is_known(member.text) for member in members):
         return []
@@ -326,31 +353,58 @@ def is_respelt(text: str, is_name: IsName) -> bool:
     return is_name(text) or (text[-1:] == "s" and is_name(text[:-1]))
 
 
-def bare(text: str, is_name: IsName, codes: tuple[str, ...], *, behind: bool = True) -> CellPart:
+def bare(
+    text: str,
+    is_name: IsName,
+    codes: tuple[str, ...],
+    *,
+    is_known: IsName | None = None,
+    behind: bool = True,
+) -> CellPart:
     """A text without marks, codes, dates and cues at its ends, and what the cues say.
 
     Args:
         text: a cell, or a part of one.
         is_name: tells the names of the dictionary, of which nothing is taken off.
         codes: of the languages whose cues are looked for.
+        is_known: tells what may be a name in another spelling; None: `is_name`.
         behind: whether cues at the end are.
     """
+    known = is_known or is_name
     said, text, before = _PRESENT, text.strip(), ""
     if "?" in (text[:2] + text[-3:]):
         said, text = "possible", _ASKED.sub(" ", text).strip()
-    if signed := _SIGNED.search(text):
-        said, text = "absent", (text[: signed.start()] + " " + text[signed.end() :]).strip()
     for _ in range(_MOST_ROUNDS):
-        if text == before or is_name(text):
+        if text == before:
             break
         before = text
-        text = _without_marks(text, is_name)
+        text, said = _without_signs(text, said)
+        if is_name(text):
+            break
+        text, said = _without_signs(_without_marks(text, is_name), said)
         if is_name(text):
             break
         cue = assertion.cue_of(text, codes, is_name, behind=behind)
-        if cue and (not cue.is_weak or is_name(_without_marks(cue.rest, is_name))):
+        if cue and (not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), known)):
             text, said = cue.rest, stronger(said, cue.assertion)
     return CellPart(text, said)
+
+
+def _without_signs(text: str, said: Assertion) -> tuple[str, Assertion]:
+    """A text without the signs of denial at its ends, and what is said then."""
+    if not _may_be_signed(text):
+        return text, said
+    for sign in ("denied", "denied_behind"):
+        match = _ONE[sign].search(text)
+        rest = text[: match.start()] + text[match.end() :] if match else ""
+        if any(map(str.isalpha, rest)):
+            text, said = rest.strip(), stronger(said, "absent")
+    return text, said
+
+
+def _is_spelt(text: str, is_known: IsName) -> bool:
+    """Whether all of a text is known."""
+    return is_known(text) and not _ONE["tail"].search(text)
 
 
 def _without_marks(text: str, is_name: IsName) -> str:
