@@ -54,6 +54,8 @@ From 0.8 on answers are taken without a look, so that all are below. Short forms
 nobody annotated are below one half; of those that were annotated, or stand in a document, 9 of 10
 and more are right. The ranker is fitted without the limits.
 """
+LIKELY = 0.5
+"""The confidence that what is denied needs where it is no name: "no medication" denies nothing."""
 FLOOR = 0.05
 """The confidence below which an answer is none, where no other threshold is asked for."""
 _REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
@@ -151,8 +153,11 @@ class Engine:
             ranking, deeper=self._deeper(names, ranking), in_full=self._in_full(names, ranking)
         )
         for answer in answers:
-            predictions = [self._prediction(name, ranking) for name in answer.names]
-            answer.prediction = self._decided(answer, predictions)
+            predictions = {name.place: self._prediction(name, ranking) for name in answer.names}
+            named = [name for name in answer.names if _is_named(name, predictions[name.place])]
+            answer.names = named or answer.names[:1]
+            kept = [predictions[name.place] for name in answer.names]
+            answer.prediction = self._decided(answer, kept)
         return ranking
 
     def _divide(self, answers: Sequence[Answer]) -> None:
@@ -476,7 +481,7 @@ class Engine:
 
     def _decided(self, answer: Answer, names: Sequence[Prediction]) -> Prediction:
         """The prediction of a mention, given those of its names, as people decided it."""
-        prediction, request = names[0], answer.request
+        prediction, request = replace(names[0], mention=answer.mention), answer.request
         if len(names) > 1:
             parts = tuple(part for name in names for part in name.parts)
             prediction = Prediction(answer.mention, parts, "split")
@@ -540,6 +545,13 @@ class Engine:
             by_score = np.concatenate([first, np.setdiff1d(by_concept, first)])
             result.append(NameOrders(of_one.only(by_score), of_one.only(by_concept)))
         return result
+
+
+def _is_named(name: Answer, prediction: Prediction) -> bool:
+    """Whether a name in a mention counts: a doubtful one does if its concept is probable."""
+    if name.name is None or not name.name.is_doubtful:
+        return True
+    return not any(part.nil for part in prediction.parts) and (prediction.confidence or 0) >= LIKELY
 
 
 def _definitions(answer: Answer) -> Definitions | None:
