@@ -52,6 +52,8 @@ _DOUBTS: dict[Doubt, str] = {
     "annotated short form": "is an annotated short form, and no text says what it stands for",
     "unexplained short form": "is a short form, and its document does not say what it stands for",
     "listed short form": "is a short form that a list explains, not its text",
+    "other word": "has other words than the first candidate, alike by their letters alone",
+    "other thing": "names an organism or a measurement, and the first candidate is neither",
 }
 _RULES = {
     "words": "the words of its name, which stand in the order of the mention",

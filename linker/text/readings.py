@@ -20,6 +20,7 @@ from linker.text.composites import IsName
 from linker.text.mentions import Definitions, TextOptions
 from linker.text.normalize import BROKEN
 from linker.text.short_forms import ShortForms
+from linker.text.word_forms import of_eponym
 
 _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
@@ -217,12 +218,26 @@ class Reader:
             if (expanded := listed.expand(short)) != short:
                 yield "expanded", [PartWording(short, expanded, is_listed=True, aside=aside)]
         is_short = text.isupper() and len(text) < _SPELT_OUT
-        if not is_short and not is_name(long):
-            form = self.names.normalize(text)
-            for respelt in self.names.respell(form)[:_MOST_RESPELT]:
-                pairs = zip(form.split(), respelt.split(), strict=True)
-                errors = sum(word != other for word, other in pairs)
-                yield "respelt", [PartWording(text, respelt, errors=errors)]
+        if is_short or is_name(long):
+            return
+        form = self.names.normalize(text)
+        if eponym := self._first_name(of_eponym(form)):
+            yield "expanded", [PartWording(text, eponym, is_listed=True)]
+        full = ""
+        for respelt in self.names.respell(form)[:_MOST_RESPELT]:
+            pairs = zip(form.split(), respelt.split(), strict=True)
+            errors = sum(word != other for word, other in pairs)
+            yield "respelt", [PartWording(text, respelt, errors=errors)]
+            if not full and not is_name(respelt):
+                full = self._first_name(of_eponym(respelt))
+                if " " in respelt:  # "budd chiary"
+                    full = full or self._first_name((f"{respelt} syndrome", f"{respelt} disease"))
+                if full:
+                    yield "respelt", [PartWording(text, full, is_listed=True, errors=errors)]
+
+    def _first_name(self, forms: Iterable[str]) -> str:
+        """The first of some forms that is a name; empty where none is."""
+        return next((form for form in forms if form in self.names.forms), "")
 
     def _as_written(self, mention: str, definitions: Definitions) -> Iterator[Way]:
         is_name, spoken = self.names.is_name, languages.named(self.options.language)
