@@ -33,7 +33,7 @@ from linker.text.cells import CellPart
 from linker.text.mentions import Definitions
 from linker.text.readings import NameForms, PartWording, Reader, Wording
 from linker.text.things import adds_direction, says_more, thing
-from linker.text.word_forms import are_other_words, has_other_word, is_same_word
+from linker.text.word_forms import are_other_words, has_other_word, shares_words
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
@@ -421,10 +421,7 @@ class Engine:
             return True
         rows = self.dictionary.name_rows(int(ranking.batch.found.concepts[row])).tolist()
         others = [self.normalize(self.dictionary.names[other]).split() for other in rows]
-        plain = [other for other in others if not says_more(other)]
-        return not any(
-            is_same_word(word, one) for word in words for other in plain for one in other
-        )
+        return not any(shares_words(words, other) for other in others if not says_more(other))
 
     def _first_name(self, ranking: Ranking, lookup: int) -> str:
         """The name by which the first candidate of a text was found."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from linker.dictionary import NameTable
 from linker.text.composites import IsName
-from linker.text.word_forms import american, forms_of, is_another_word, is_same_word, singular
+from linker.text.word_forms import american, is_another_word, is_same_word, nouns_of, singular
 
 SHORTEST = 4  # letters of a word that is respelt
 _LONGEST = 40
@@ -76,22 +76,24 @@ class Respelling:
         """The words that a word may be, written by mistake.
 
         Other spellings and forms of it come first, then those whose letters stand in another order,
-        then those that differ in vowels or double letters, then others; among these the most
-        frequent. A plural is looked for without its s, too ("chrons"). A word that is another one
-        is no typing error of it, see `is_another_word`.
+        then those that differ in vowels or double letters alone, then others; among these longer
+        words, then the most frequent ones. A plural is looked for without its s, too ("chrons"). A
+        word that is another one is no typing error of it, see `is_another_word`.
         """
         if not _is_spelt(word):
             return []
         times = self._times
-        forms = [form for form in forms_of(word) if form in times and form != word]
-        errors = [*self._nearby.of(word), *self._nearby.of(singular(word))]
-        rivals = list(dict.fromkeys([*forms, *errors]))
+        nouns = [noun for noun in nouns_of(word) if noun in times and noun != word]
+        one = singular(word)
+        errors = [*self._nearby.of(word), *self._nearby.of(one)]
+        rivals = list(dict.fromkeys([*nouns, *errors]))
         rivals = [other for other in rivals if not is_another_word(word, other)]
         rivals.sort(
             key=lambda other: (
                 not is_same_word(word, other),
-                sorted(other) != sorted(word),
-                _skeleton(other) != _skeleton(word),
+                sorted(singular(other)) != sorted(one),
+                _skeleton(singular(other)) != _skeleton(one),
+                len(singular(other)) <= len(one),
                 -times[other],
                 other,
             )

@@ -221,7 +221,8 @@ class Reader:
         if is_short or is_name(long):
             return
         form = self.names.normalize(text)
-        if eponym := self._first_name(of_eponym(form)):
+        known = self.names.forms.__contains__
+        if eponym := of_eponym(form, known):
             yield "expanded", [PartWording(text, eponym, is_listed=True)]
         full = ""
         for respelt in self.names.respell(form)[:_MOST_RESPELT]:
@@ -229,15 +230,18 @@ class Reader:
             errors = sum(word != other for word, other in pairs)
             yield "respelt", [PartWording(text, respelt, errors=errors)]
             if not full and not is_name(respelt):
-                full = self._first_name(of_eponym(respelt))
-                if " " in respelt:  # "budd chiary"
-                    full = full or self._first_name((f"{respelt} syndrome", f"{respelt} disease"))
+                full = self._in_full(respelt)
                 if full:
                     yield "respelt", [PartWording(text, full, is_listed=True, errors=errors)]
 
-    def _first_name(self, forms: Iterable[str]) -> str:
-        """The first of some forms that is a name; empty where none is."""
-        return next((form for form in forms if form in self.names.forms), "")
+    def _in_full(self, respelt: str) -> str:
+        """The name that a text without its errors is, but for "disease" or "syndrome"."""
+        known = self.names.forms.__contains__
+        one = respelt.removesuffix(" s")
+        if " " not in one:
+            return of_eponym(f"{one} s", known)
+        headed = (f"{respelt} syndrome", f"{respelt} disease")  # "budd chiary"
+        return next(filter(known, headed), "")
 
     def _as_written(self, mention: str, definitions: Definitions) -> Iterator[Way]:
         is_name, spoken = self.names.is_name, languages.named(self.options.language)

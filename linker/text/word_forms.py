@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from itertools import product
 
+from linker.text.composites import IsName
 from linker.text.normalize import rows_of
 
 _SHORTEST = 4  # letters of a word that has a plural s
@@ -72,14 +73,13 @@ def _stems_meet(first: str, ending: str, second: str, other: str) -> bool:
     return len(stem) >= _SHORTEST_STEM and stem == second[: len(second) - len(other)]
 
 
-def forms_of(word: str) -> Iterator[str]:
-    """What a word may be in another form: nouns for adjectives, adjectives for nouns, singular."""
+def nouns_of(word: str) -> Iterator[str]:
+    """The nouns that a word may be an adjective or the plural of; itself, too."""
     for one in dict.fromkeys((word, singular(word))):
         yield one
-        for first, second in _pairs("inflection"):
-            for ending, other in ((first, second), (second, first)):
-                if ending and one.endswith(ending) and len(one) - len(ending) >= _SHORTEST_STEM:
-                    yield one[: -len(ending)] + other
+        for noun, other in _pairs("inflection"):
+            if other and one.endswith(other) and len(one) - len(other) >= _SHORTEST_STEM:
+                yield one[: -len(other)] + noun
 
 
 @lru_cache(_REMEMBERED)
@@ -99,26 +99,33 @@ def is_another_word(word: str, other: str) -> bool:
     return is_common(word) or differ_in_affix(word, other)
 
 
-def of_eponym(form: str) -> Iterator[str]:
-    """What an eponym may be in full: "wilson s disease" for "wilsons", "wilson s" and "wilson".
+def of_eponym(form: str, is_name: IsName) -> str:
+    """The name that an eponym alone stands for: "wilson s disease" for "wilsons" and "wilson s".
+
+    One without its s may be a common word, so that the name must be known in both forms: "hashimoto
+    s disease" and "hashimoto disease", but not "hemoglobin s disease".
 
     Args:
         form: a text in normal form; one of several words is an eponym only if the last one is "s".
+        is_name: tells the names of the dictionary in normal form.
+
+    Returns:
+        The first name, or an empty text where there is none.
     """
     eponym = form.removesuffix(" s")
     if " " in eponym:
-        return
+        return ""
     has_apostrophe = eponym != form
-    is_possessive = not has_apostrophe and form.endswith("s")
-    if not (has_apostrophe or is_possessive) and is_common(form):
-        return
-    names = [form[:-1], form] if is_possessive else [eponym]
-    for name in names:
-        for head in _all("eponym"):
-            yield f"{name} s {head}"
-    if has_apostrophe or (is_possessive and form not in common_words()):
-        for head in _all("eponym"):
-            yield f"{names[0]} {head}"
+    is_possessive = has_apostrophe or form.endswith("s")
+    names = [form[:-1], form] if is_possessive and not has_apostrophe else [eponym]
+    is_free = has_apostrophe or form not in common_words()
+    for name, head in product(names, _all("eponym")):
+        has_both = is_name(f"{name} {head}")
+        if is_name(f"{name} s {head}") and (is_possessive or is_free or has_both):
+            return f"{name} s {head}"
+        if has_both and is_possessive and is_free:
+            return f"{name} {head}"
+    return ""
 
 
 def are_other_words(words: Sequence[str], others: Sequence[str]) -> bool:
@@ -153,6 +160,11 @@ def has_other_word(words: Sequence[str], others: Sequence[str]) -> bool:
     """
     pairs = product(_lacking(words, others), _lacking(others, words))
     return any(_are_alike(word, other) and differ_in_affix(word, other) for word, other in pairs)
+
+
+def shares_words(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether a text has at least half of the words of a name, in whatever form."""
+    return bool(others) and 2 * len(_lacking(others, words)) <= len(others)
 
 
 def _lacking(words: Sequence[str], others: Sequence[str]) -> list[str]:

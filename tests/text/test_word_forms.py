@@ -9,12 +9,13 @@ from linker.text.normalize import rows_of
 from linker.text.word_forms import (
     american,
     are_other_words,
-    forms_of,
     has_other_word,
     is_another_word,
     is_common,
     is_same_word,
+    nouns_of,
     of_eponym,
+    shares_words,
     singular,
 )
 
@@ -122,10 +123,11 @@ def test_a_plural_of_a_common_word_is_one() -> None:
     assert not is_common("astmha")
 
 
-def test_forms_that_a_word_may_have() -> None:
-    assert {"cirrhosis", "cirrhotic"} <= set(forms_of("cirrhotic"))
-    assert "thrombus" in forms_of("thrombi")
-    assert list(forms_of("gout")) == ["gout"]
+def test_nouns_that_a_word_may_stand_for() -> None:
+    assert {"cirrhosis", "cirrhotic"} <= set(nouns_of("cirrhotic"))
+    assert "thrombus" in nouns_of("thrombi")
+    assert "digestive" not in nouns_of("digestion")
+    assert list(nouns_of("gout")) == ["gout"]
 
 
 @pytest.mark.parametrize(
@@ -156,14 +158,27 @@ def test_one_word_of_several_is_another(words: str, others: str, expected: bool)
     assert has_other_word(words.split(), others.split()) is expected
 
 
-@pytest.mark.parametrize("form", ["wilsons", "wilson s"])
-def test_what_an_eponym_may_be(form: str) -> None:
-    names = list(of_eponym(form))
-    assert names[0] == "wilson s disease"
-    assert "wilson s syndrome" in names
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [
+        ("wilsons", "wilson s disease"),
+        ("wilson s", "wilson s disease"),
+        ("hashimoto", "hashimoto s disease"),  # which is a name with and without the s
+        ("noonans", "noonan syndrome"),
+        ("hemoglobin", ""),  # hemoglobin S is another thing
+        ("kidneys", ""),
+        ("heart valve", ""),
+    ],
+)
+def test_what_an_eponym_stands_for(form: str, name: str) -> None:
+    names = {
+        *("wilson s disease", "hashimoto s disease", "hashimoto disease", "noonan syndrome"),
+        *("hemoglobin s disease", "kidney disease", "heart valve disease"),
+    }
+    assert of_eponym(form, names.__contains__) == name
 
 
-def test_common_words_and_several_words_are_no_eponyms() -> None:
-    assert list(of_eponym("hemoglobin")) == []  # "hemoglobin s disease" is another thing
-    assert list(of_eponym("heart valve")) == []
-    assert "kidney disease" not in of_eponym("kidneys")
+def test_half_of_the_words_of_a_name() -> None:
+    assert shares_words(["gastrin"], ["gastrin", "tumors"])
+    assert not shares_words(["gastrin"], ["gastrin", "secreting", "tumor"])
+    assert not shares_words([], [])
