@@ -22,8 +22,16 @@ from linker.errors import check_wanted
 from linker.io.outputs import UNSURE
 from linker.linking.broader import SURE, Ancestors, Weights
 from linker.linking.calibration import answers_of
-from linker.linking.matches import Matches
-from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score
+from linker.linking.matches import PLACE, Matches
+from linker.linking.ranking import (
+    DEPTH,
+    DescribedBatch,
+    Ranking,
+    batch_of,
+    by_probability,
+    by_score,
+    of_tied_names,
+)
 from linker.linking.requests import Answer, Request, with_candidates
 from linker.records import Broader, Candidate, Mention, Part, Prediction, Reading
 from linker.search.concepts import Candidates
@@ -188,7 +196,32 @@ class Engine:
         batch = batch_of(answers, self.generator, self.matches, self.allowed)
         if self.ranker is None:
             return by_score(batch)
-        return by_probability(batch, self.ranker.probabilities(batch.lists))
+        probabilities = self.ranker.probabilities(batch.lists)
+        if tied := self._tied(answers, batch):
+            probabilities = of_tied_names(batch, probabilities, tied)
+        return by_probability(batch, probabilities)
+
+    def _tied(self, answers: Sequence[Answer], batch: DescribedBatch) -> dict[int, int]:
+        """The mentions that are a name of several concepts, with the row of the name.
+
+        Those that were annotated as having no concept are none.
+        """
+        table, lists = self.generator.table, batch.lists
+        is_shared = lists.values[:, PLACE["meanings"]] > 0
+        has_shared = np.unique(
+            np.searchsorted(lists.starts, np.flatnonzero(is_shared), "right") - 1
+        )
+        tied: dict[int, int] = {}
+        for mention in has_shared.tolist():
+            answer = answers[mention]
+            first = answer.readings[0]
+            if len(first.parts) > 1 or answer.is_empty or answer.nil_evidence:
+                continue
+            row = table.row(first.parts[0].form)
+            found = batch.found.names[slice(*lists.starts[mention : mention + 2].tolist())]
+            if row >= 0 and len(table.concepts_of(row)) > 1 and (found == row).any():
+                tied[mention] = row
+        return tied
 
     def allowed(self, demands: Sequence[Demand | None], found: Candidates) -> NDArray[np.bool_]:
         """Which candidates of some texts fulfil what each of these demands, (candidates,)."""
