@@ -16,6 +16,7 @@ from linker.cli import common, projects
 from linker.cli import options as o
 from linker.cli.evaluate import check
 from linker.desk.decisions import exchange, updating
+from linker.desk.decisions.reviewed import Untaken
 from linker.desk.decisions.store import identified, releases, replaced
 from linker.desk.projects import learning, sources
 from linker.dictionary import Dictionary
@@ -102,8 +103,16 @@ def _take(path: str, options: SimpleNamespace) -> None:
 
     table, _ = as_utf8(path, options.encoding)
     column, reviewer, on_error = options.column, options.reviewer, options.on_error
+    untaken = Untaken(dictionary)
     rows = list(
-        exchange.read(table, on_error=on_error, check=check, column=column, reviewer=reviewer)
+        exchange.read(
+            table,
+            on_error=on_error,
+            check=check,
+            column=column,
+            reviewer=reviewer,
+            untaken=untaken,
+        )
     )
     with projects.opened(options) as store:
         before = store.list()
@@ -115,6 +124,8 @@ def _take(path: str, options: SimpleNamespace) -> None:
         common.say(f"{exchange.repeated_text(imported.repeated)}; --again takes them")
     if contrary := replaced(before, added):
         common.say(f"{len(contrary):,} earlier ones of the same reviewers say the contrary")
+    if untaken.rows:
+        common.say(f"WARNING: {untaken}")
 
 
 @o.command(

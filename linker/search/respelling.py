@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from linker.dictionary import NameTable
 from linker.text.composites import IsName
-from linker.text.word_forms import american, is_another_word, is_same_word, nouns_of, singular
+from linker.text.word_forms import is_another_word, is_same_word, nouns_of, singular
 
 SHORTEST = 4  # letters of a word that is respelt
 _LONGEST = 40
@@ -109,15 +109,11 @@ class Respelling:
             is_name: tells the names; texts that are names come first.
 
         Returns:
-            No text where all words are known, unless it is a name in American spelling; none where
-            one of those that are not is near no word.
+            No text where all words are known; none where one of those that are not is near no word.
         """
         words = text.split()
         unknown = [i for i, word in enumerate(words) if not is_word(word)]
-        if not unknown:  # "leukaemia" may stand in some names, and "leukemia" be one
-            in_american = " ".join(map(american, words))
-            return [in_american] if in_american != text and is_name(in_american) else []
-        if len(unknown) > _MOST_UNKNOWN:
+        if not 0 < len(unknown) <= _MOST_UNKNOWN:
             return []
         others = {i: near for i in unknown if (near := self.near(words[i]))}
         if not others:

@@ -17,6 +17,7 @@ from ahocorasick_rs import MatchKind as Kind
 
 from linker.records import Document, Span
 from linker.text.abbreviations import Definition
+from linker.text.british import american
 from linker.text.letters import is_balanced
 from linker.text.normalize import BROKEN, normalize
 
@@ -41,7 +42,6 @@ _STEMS = {  # ending of a word -> what of it singular and plural share
     "is": "is",
     "s": "",
 }
-_SPELLING = (("ae", "e"), ("oe", "e"), ("our", "or"))  # British to American
 _BREAK = "\n"  # before a word that begins a name or stands in none
 LONGEST_SHORT = 10  # characters of a short form
 _CONJUNCTIONS = frozenset(("and", "or"))
@@ -61,10 +61,7 @@ def fold(word: str) -> str:
     form = normalize(word).replace(" ", "") or word
     if is_short_form(word):
         return form[:-1] if word[-1] == "s" and word[:-1].isupper() else form
-    form = _singular(form)
-    for british, american in _SPELLING:
-        form = form.replace(british, american)
-    return form
+    return american(_singular(form))
 
 
 def _singular(word: str) -> str:
@@ -243,12 +240,21 @@ class Finder:
 
     Args:
         names: as written, each with its row.
+        others: further names that are found where none of these has their form.
     """
 
-    def __init__(self, names: Iterable[tuple[str, int]]) -> None:
+    def __init__(
+        self, names: Iterable[tuple[str, int]], others: Iterable[tuple[str, int]] = ()
+    ) -> None:
         self.rows: dict[str, list[int]] = {}  # form -> rows of its names
+        self.others: dict[str, str] = {}  # form -> what it is as written, of the others
         for name, row in names:
             self.rows.setdefault(key(name), []).append(row)
+        for name, row in others:
+            form = key(name)
+            if form not in self.rows:
+                self.others[form] = name
+                self.rows[form] = [row]
         self.rows.pop("", None)
         self._search = Gazetteer(self.rows, overlapping=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -17,7 +18,10 @@ from linker.text import (
 from linker.text.assertion import stronger
 from linker.text.cells import Aside, CellPart
 from linker.text.composites import IsName
+from linker.text.demands import Demand, demand_of
+from linker.text.everyday import EverydayNames, Meaning
 from linker.text.mentions import Definitions, TextOptions
+from linker.text.modifiers import Modifiers
 from linker.text.normalize import BROKEN
 from linker.text.short_forms import ShortForms
 from linker.text.word_forms import of_eponym
@@ -26,6 +30,8 @@ _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
 _REMEMBERED = 30_000  # texts of which it is known whether they are names
 _MOST_WORDS = 8  # of a mention that is shortened, or split between two words
+_MOST_TURNED = 6  # of a mention that may be a name with its last words first
+_DIVIDED = re.compile(r"[,;:()\[\]/–—]|-\s|\s-")  # where a name may have its last words first
 _DENYING = frozenset({"without", "no", "not", "w/o", "excluding", "non", "ohne", "sans", "sin"})
 _SPELT_OUT = 6  # characters of a text in capitals that is taken for a word, not a short form
 _MOST_RESPELT = 2  # texts that a misspelt mention may stand for
@@ -39,6 +45,8 @@ class NameForms:
         normalize: gives the normal form of a text.
         respell: gives the texts in normal form that one may be without typing errors, the most
             probable first.
+        spell: gives a text in normal form that is no name in the spelling of the names.
+        modifiers: the words that are no name beside another one; None: those that are shipped.
     """
 
     def __init__(
@@ -46,18 +54,50 @@ class NameForms:
         forms: Container[str],
         normalize: Callable[[str], str],
         respell: Callable[[str], list[str]] = lambda _: [],
+        spell: Callable[[str], str] = lambda form: form,
+        modifiers: Modifiers | None = None,
     ) -> None:
-        self._given = forms, normalize, respell
+        self._given = forms, normalize, respell, spell, modifiers
         self.forms, self.respell = forms, respell
-        self.normalize = lru_cache(_REMEMBERED)(normalize)
+        self.modifiers = modifiers or Modifiers(normalize)
+        self.normalize = lru_cache(_REMEMBERED)(self._looked_up)
         self.is_name: IsName = lru_cache(_REMEMBERED)(self._is_name)
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with empty caches
         return NameForms, self._given
 
+    def _looked_up(self, text: str) -> str:
+        """The normal form of a text, as the names have its words."""
+        _, normalize, _, spell, _ = self._given
+        form = normalize(text)
+        if form in self.forms:
+            return form
+        spelt = spell(form)
+        if spelt in self.forms or not self._may_be_turned(text, spelt):
+            return spelt
+        turned = map(spell, _turned(form))
+        return next(filter(self.forms.__contains__, turned), spelt)
+
+    def _may_be_turned(self, text: str, form: str) -> bool:
+        """Whether a text may be a name with its last words first."""
+        return bool(_DIVIDED.search(text)) or self.modifiers.begins_or_ends(form)
+
     def _is_name(self, text: str) -> bool:
         """Whether a text, however it is written, is a name."""
         return self.normalize(text) in self.forms
+
+    def is_part(self, text: str) -> bool:
+        """Whether a text is a name that may stand beside another one, and no modifier."""
+        return self.is_name(text) and text not in self.modifiers
+
+
+def _turned(form: str) -> Iterator[str]:
+    """A text with its last words first: "sinusitis acute" as "acute sinusitis"."""
+    words = form.split()
+    if len(words) > _MOST_TURNED:
+        return
+    for cut in range(1, len(words)):
+        yield " ".join(words[cut:] + words[:cut])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +109,11 @@ class PartWording:
     form: str = ""  # what is looked up, in normal form
     assertion: Assertion = "present"
     is_listed: bool = False  # a list of short forms gave the long form, no document did
+    meaning: Meaning | None = None  # what people mean by it, which is looked up
     errors: int = 0  # letters that differ, of what was respelt
     aside: Aside | None = None  # what was left out
     used: tuple[abbreviations.Pair, ...] = ()  # the short forms that were expanded
+    demand: Demand | None = None  # what its answer must fulfil
 
     @property
     def looked_up(self) -> str:
@@ -98,6 +140,34 @@ class Wording:
         return tuple(part.looked_up for part in self.parts)
 
 
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """What lists say of a mention: its short forms, and what people mean by names that they use."""
+
+    short_forms: ShortForms
+    everyday: Callable[[str], Sequence[Meaning]]
+
+    def meanings(self, text: str) -> Sequence[Meaning]:
+        """What people mean by a text, unless a list of the user explains it."""
+        return () if self.short_forms.is_of_user(text) else self.everyday(text)
+
+    def wordings(self, text: str, is_name: IsName) -> list[PartWording]:
+        """What a text is looked up as: all that people mean by it, or with its long forms."""
+        is_own = is_name(text)
+        meanings = [
+            meaning
+            for meaning in self.meanings(text)
+            if is_name(meaning.name.target) and (meaning.is_recased or not is_own)
+        ]
+        if meanings:
+            return [PartWording(text, m.name.target, meaning=m) for m in meanings]
+        long = self.short_forms.expand(text)
+        if long == text:
+            return []
+        is_listed = self.short_forms.has_short_form(text)
+        return [PartWording(text, long, is_listed=is_listed)]
+
+
 Way = tuple[ReadingKind, list[PartWording]]
 """A way to read a mention: its kind, and the parts."""
 
@@ -111,12 +181,14 @@ class Reader:
         options: `cells`, `abbreviations` and `composites` say which ways there are.
         short_forms: those of clinical notes, for mentions without a document.
         rivals: whether there are ways beside the most usual one.
+        everyday: the names that people use that the dictionary is lent.
     """
 
     names: NameForms
     options: TextOptions
     short_forms: ShortForms = field(default_factory=ShortForms)
     rivals: bool = True
+    everyday: EverydayNames = field(default_factory=EverydayNames)
 
     def divide(self, mention: str, definitions: Definitions | None = None) -> list[CellPart]:
         """The names that a mention holds: one, or those of a cell with several.
@@ -130,14 +202,25 @@ class Reader:
         """
         if not self.options.cells:
             return [CellPart(mention)]
-        known = partial(self._is_known, listed=self._listed(definitions))
+        listed = self._listed(definitions)
+        is_used = partial(self._is_used, listed=listed)
+        known = partial(self._is_known, listed=listed)
         text, is_alone = cells.plain(mention), definitions is None
-        codes, is_name = self.options.codes, self.names.is_name
-        return cells.parts(text, is_name, codes, is_known=known, lines=is_alone)
+        modifiers = self.names.modifiers
+        return cells.parts(
+            text,
+            is_used,
+            self.options.codes,
+            is_known=known,
+            is_modifier=modifiers.__contains__,
+            lines=is_alone,
+        )
 
-    def _listed(self, definitions: Definitions | None) -> ShortForms:
-        """The list of short forms, which is for mentions without a document."""
-        return self.short_forms if definitions is None else ShortForms()
+    def _listed(self, definitions: Definitions | None) -> _Listed:
+        """What lists say: all of it of mentions without a document, in texts what is clear."""
+        if definitions is None:
+            return _Listed(self.short_forms, self.everyday.of_cell)
+        return _Listed(ShortForms(), self.everyday.of_mention)
 
     def of_names(
         self, found: Sequence[CellPart], definitions: Definitions | None = None
@@ -154,23 +237,27 @@ class Reader:
             else [("split", [self._of_several(part.text, given, listed) for part in found])]
         )
         for kind, parts in ways:
-            said = [part.assertion for part in found]
-            if len(found) == 1:  # of all parts of a composite
-                said *= len(parts)
+            names = found
+            if len(found) == 1 < len(parts):  # a composite
+                names = [CellPart(part.text, found[0].assertion) for part in parts]
             is_first = not wordings and len(parts) > 1
             each = is_first and all(is_name(part.looked_up) for part in parts)
-            wording = Wording(kind, tuple(map(self._told, parts, said)), len(found) > 1 or each)
+            told = [self._told(part, name, listed) for part, name in zip(parts, names, strict=True)]
+            wording = Wording(kind, tuple(told), len(found) > 1 or each)
             wordings.setdefault(wording.forms, wording)
             if not self.rivals:
                 break
         return list(wordings.values())
 
-    def _told(self, part: PartWording, assertion: Assertion) -> PartWording:
-        """A part with its normal form and its assertion."""
-        form, said = self.names.normalize(part.looked_up), stronger(part.assertion, assertion)
-        return replace(part, form=form, assertion=said)
+    def _told(self, part: PartWording, name: CellPart, listed: _Listed) -> PartWording:
+        """A part with its normal form, its assertion, and what its answer must fulfil."""
+        form, said = self.names.normalize(part.looked_up), stronger(part.assertion, name.assertion)
+        demand = None
+        if not part.meaning and not self.names.is_name(name.text):
+            demand = demand_of(name.text, listed.short_forms.expand)
+        return replace(part, form=form, assertion=said, demand=demand)
 
-    def _of_several(self, text: str, definitions: Definitions, listed: ShortForms) -> PartWording:
+    def _of_several(self, text: str, definitions: Definitions, listed: _Listed) -> PartWording:
         """One of several names in a cell: in the first way in which all of it is a name."""
         ways = [
             parts[0]
@@ -179,33 +266,44 @@ class Reader:
         ]
         return next((part for part in ways if self.names.is_name(part.looked_up)), ways[0])
 
-    def _is_known(self, text: str, listed: ShortForms) -> bool:
-        """Whether a text is a name as it is, without grades, by a list, or without errors."""
-        is_name = self.names.is_name
-        ways = (text, listed.expand(text), *(short for short, _ in cells.shortened(text)))
-        if any(cells.is_respelt(way, is_name) for way in ways):
-            return True
-        return any(map(is_name, self.names.respell(self.names.normalize(text))[:1]))
+    def _is_used(self, text: str, listed: _Listed) -> bool:
+        """Whether a text is a name of the dictionary, or one that people use for it."""
+        return self.names.is_name(text) or bool(listed.meanings(text))
 
-    def _of_one(self, text: str, definitions: Definitions, listed: ShortForms) -> Iterator[Way]:
+    def _is_known(self, text: str, listed: _Listed) -> bool:
+        """Whether a text is a name as it is, without grades, by a list, or without errors."""
+        is_part = self.names.is_part
+        long = listed.short_forms.expand(text)
+        ways = (text, long, *(short for short, _ in cells.shortened(text)))
+        if any(cells.is_respelt(way, is_part) or listed.meanings(way) for way in ways):
+            return True
+        return any(map(is_part, self.names.respell(self.names.normalize(text))[:1]))
+
+    def _of_one(self, text: str, definitions: Definitions, listed: _Listed) -> Iterator[Way]:
         """The ways to read a mention that stands for itself, without what stands around it."""
-        is_name, long = self.names.is_name, listed.expand(text)
-        if is_name(long) and not is_name(text):
-            yield "expanded", [PartWording(text, long, is_listed=True)]
+        is_name = self.names.is_name
+        is_used = partial(self._is_used, listed=listed)
+        expanded = listed.wordings(text, is_name)
+        is_lent = any(part.meaning for part in expanded)
+        if expanded and is_name(expanded[0].looked_up) and (is_lent or not is_name(text)):
+            for part in expanded:
+                yield "expanded", [part]
             return
         if self.options.cells and not is_name(text):
-            short = cells.ungraded(text, is_name)
-            if is_name(short):
+            short = cells.ungraded(text, is_used)
+            if short != text and is_used(cells.unbracketed(short)):
                 yield from self._of_one(short, definitions, listed)
                 return
         yield from self._as_written(text, definitions)
-        if long != text:
-            yield "expanded", [PartWording(text, long, is_listed=True)]
+        for part in expanded:
+            yield "expanded", [part]
         if not self.options.cells or len(text) > cells.LONGEST or is_name(text):
             return
         known = partial(self._is_known, listed=listed)
         members = (
-            cells.divided(text, is_name, known, self.options.codes)
+            cells.divided(
+                text, is_name, known, self.options.codes, self.names.modifiers.__contains__
+            )
             if self.options.composites
             else []
         )
@@ -215,14 +313,13 @@ class Reader:
             yield "split", [replace(p, assertion=a) for p, a in zip(parts, said, strict=True)]
         for short, aside in cells.shortened(text):
             yield "shortened", [PartWording(short, None, aside=aside)]
-            if (expanded := listed.expand(short)) != short:
-                yield "expanded", [PartWording(short, expanded, is_listed=True, aside=aside)]
+            for part in listed.wordings(short, is_name):
+                yield "expanded", [replace(part, aside=aside)]
         is_short = text.isupper() and len(text) < _SPELT_OUT
-        if is_short or is_name(long):
+        if is_short or any(is_name(part.looked_up) for part in expanded):
             return
         form = self.names.normalize(text)
-        known = self.names.forms.__contains__
-        if eponym := of_eponym(form, known):
+        if eponym := of_eponym(form, self.names.forms.__contains__):
             yield "expanded", [PartWording(text, eponym, is_listed=True)]
         full = ""
         for respelt in self.names.respell(form)[:_MOST_RESPELT]:
@@ -244,13 +341,16 @@ class Reader:
         return next(filter(known, headed), "")
 
     def _as_written(self, mention: str, definitions: Definitions) -> Iterator[Way]:
-        is_name, spoken = self.names.is_name, languages.named(self.options.language)
+        is_name, is_part = self.names.is_name, self.names.is_part
+        spoken = languages.named(self.options.language)
         if (unbroken := BROKEN.sub("", mention)) != mention:
             yield from self._as_written(unbroken, definitions)
             if not is_name(mention):  # whose hyphen is its own: "non-Hodgkin lymphoma"
                 return
         text, used = abbreviations.expansion(mention, definitions.first)
-        parts = composites.split(text, is_name, spoken) if self.options.composites else [text]
+        parts = composites.split(text, is_part, spoken) if self.options.composites else [text]
+        if not self._are_several(parts):
+            parts = [text]
         if len(parts) > 1:
             yield "split", _as_they_are(parts, used)
         if text == mention:
@@ -264,13 +364,26 @@ class Reader:
                     yield "expanded", [PartWording(mention, other, used=by)]
         if text != mention and is_name(mention):
             yield "whole", _as_they_are([mention])
-        bold = self.options.composites and composites.bold_split(text, is_name, spoken)
-        if bold and len(bold) > 1:
+        bold = self.options.composites and composites.bold_split(text, is_part, spoken)
+        if bold and self._are_several(bold):
             yield "split", _as_they_are(bold, used)
         if len(parts) > 1 and all(map(is_name, parts)):
             return  # a part of a composite is not all of it
-        for kind, texts in _around_names(text, is_name, self.options.composites):
+        if is_name(text):
+            return
+        for kind, texts in _around_names(text, is_part, self.options.composites):
             yield kind, _as_they_are(texts, used)
+
+    def _are_several(self, parts: Sequence[str]) -> bool:
+        """Whether the parts of a composite are several things, not one with several modifiers.
+
+        "Relapsed and refractory myeloma" is one, "acute and chronic sinusitis" is two where both
+        are names.
+        """
+        if len(parts) < 2 or all(map(self.names.is_name, parts)):
+            return len(parts) > 1
+        forms = map(self.names.normalize, parts)
+        return len(set(map(self.names.modifiers.left_out, forms))) > 1
 
 
 def _as_they_are(
@@ -280,24 +393,28 @@ def _as_they_are(
 
 
 def _around_names(
-    text: str, is_name: IsName, composites: bool
+    text: str, is_part: IsName, composites: bool
 ) -> Iterator[tuple[ReadingKind, tuple[str, ...]]]:
     """The longest name that a text ends with, and the text split before a name.
 
-    A text that is a name itself is neither shortened nor split, and it is split only where what
-    comes before is a name, too ("hemorrhagic cystitis").
+    It is split only where what comes before is a name, too ("hemorrhagic cystitis").
+
+    Args:
+        text: no name itself.
+        is_part: tells the names that may stand beside another one.
+        composites: whether it may be split.
     """
     words = text.split()
-    if not 1 < len(words) <= _MOST_WORDS or is_name(text):
+    if not 1 < len(words) <= _MOST_WORDS:
         return
     is_first = True
     for i in range(1, len(words)):
         start, rest = " ".join(words[:i]), " ".join(words[i:])
-        if words[i - 1].lower() in _DENYING or not is_name(rest):
+        if words[i - 1].lower() in _DENYING or not is_part(rest):
             continue
         if is_first and len(rest) >= _SHORTEST:
             yield "shortened", (rest,)
-        if composites and is_name(start):
+        if composites and is_part(start):
             yield "split", (start, rest)
             return
         is_first = False

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from itertools import product
 
+from linker.text.british import american
 from linker.text.composites import IsName
 from linker.text.normalize import rows_of
 
@@ -39,17 +40,6 @@ def singular(word: str) -> str:
     if len(word) < _SHORTEST or word.endswith(("ss", "us", "is")) or not word.endswith("s"):
         return word
     return word[:-3] + "y" if word.endswith("ies") else word[:-1]
-
-
-@lru_cache(_REMEMBERED)
-def american(word: str) -> str:
-    """A word in American spelling."""
-    for british, changed in _pairs("spelling"):
-        if not british.endswith("$"):
-            word = word.replace(british, changed)
-        elif word.endswith(british[:-1]):
-            word = word[: 1 - len(british)] + changed
-    return word
 
 
 @lru_cache(_REMEMBERED)

@@ -50,6 +50,21 @@ def test_link(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     assert run(*link, "--workers", 2).out == result.out
 
 
+def test_a_concept_that_was_changed_without_a_state_is_warned_of(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "reviewed.tsv"
+    header = ["mention", "concept_id", "name", "matched_name", "state", "decisions"]
+    gout = ["gout", OVARIAN, "Gout", "Gout", "model", ""]
+    table.write_text("\n".join(map("\t".join, [header, gout])), "utf-8")
+    path = tmp_path / "d.sqlite"
+    result = run("review", "import", table, "--model", trained, "--decisions", path)
+    assert result.code == 0
+    none, warning = result.err.splitlines()
+    assert none == "0 decisions were taken"
+    assert warning.startswith("WARNING: rows with another concept than was linked, and no state: 1")
+
+
 def test_evaluate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     gold = tmp_path / "gold.tsv"
     gold.write_text(f"breast cancer\t{OVARIAN}\ngout\t-1\novarian cancer\t{OVARIAN}\n", "utf-8")

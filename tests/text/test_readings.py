@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from linker.text.british import Spellings
 from linker.text.mentions import Definitions, TextOptions
 from linker.text.normalize import normalize
 from linker.text.readings import NameForms, PartWording, Reader, Wording
@@ -163,7 +164,7 @@ no gout with tophi: whole gout with tophi (absent); shortened gout (absent)
 RA: expanded rheumatoid arthritis
 no RA: expanded rheumatoid arthritis (absent)
 RA; HTN: split rheumatoid arthritis + hypertension
-RA, severe: whole ra severe; expanded rheumatoid arthritis severe; split rheumatoid arthritis + severe; shortened ra; expanded rheumatoid arthritis
+RA, severe: whole ra severe; expanded rheumatoid arthritis severe; shortened ra; expanded rheumatoid arthritis
 mild gout; asthma stage II: split gout + asthma
 gotu: whole gotu; respelt gout
 no hypertnesion: whole hypertnesion (absent); respelt hypertension (absent)
@@ -203,3 +204,46 @@ def test_respelt_mentions() -> None:
     for text, is_respelt in (("QUUX", False), ("QUUXXX", True), ("gout", False)):
         found = read(Reader(names, OPTIONS), text)
         assert any(way.kind == "respelt" for way in found) is is_respelt
+
+
+@pytest.mark.parametrize(
+    "cell", ["sinusitis, acute", "sinusitis - acute", "Sinusitis (acute)", "sinusitis; acute"]
+)
+def test_a_name_is_read_with_its_last_words_first(cell: str) -> None:
+    names = NameForms(frozenset(["sinusitis", "acute", "acute sinusitis"]), normalize)
+    assert ways(cell, names=names) == "whole acute sinusitis"
+    many = "sinusitis " + "acute " * 6
+    assert ways(many, names=names).startswith("whole " + many.strip())
+
+
+def test_a_text_is_read_in_the_spelling_of_the_names() -> None:
+    forms = frozenset(["anemia", "iron deficiency", "iron deficiency anemia", "oedema"])
+    spellings = Spellings(forms, forms.__contains__)
+    names = NameForms(forms, normalize, spell=spellings.of)
+    assert ways("Anaemia - iron deficiency", names=names) == "whole iron deficiency anemia"
+    assert ways("edema", names=names) == "whole oedema"
+    assert ways("oedema and anaemia", names=names).startswith("split oedema + anemia")
+
+
+QUALIFIED = """
+myeloma, relapsed/refractory: whole myeloma
+relapsed / refractory myeloma: whole myeloma
+Relapsed or refractory myeloma: whole myeloma
+recurrence of myeloma: whole myeloma
+myeloma recurrence: whole myeloma
+myeloma; acute: whole myeloma acute; shortened myeloma
+acute and chronic sinusitis: split acute sinusitis + chronic sinusitis; whole acute and chronic sinusitis
+acute and chronic gout: whole acute and chronic gout; shortened gout
+gout, acute, myeloma: split gout acute + myeloma
+Acute: whole acute
+recurrence: whole recurrence
+"""
+
+
+@pytest.mark.parametrize("line", QUALIFIED.strip().split("\n"))
+def test_a_modifier_is_no_answer_beside_a_name(line: str) -> None:
+    names = ("myeloma", "gout", "sinusitis", "acute sinusitis", "chronic sinusitis")
+    modifiers = ("acute", "recurrence", "relapse", "refractory")
+    cell, _, expected = line.partition(": ")
+    reader = Reader(NameForms({*names, *modifiers}, normalize), OPTIONS)
+    assert told(read(reader, cell)) == expected

@@ -7,7 +7,6 @@ import pytest
 from linker.text import word_forms
 from linker.text.normalize import rows_of
 from linker.text.word_forms import (
-    american,
     are_other_words,
     has_other_word,
     is_another_word,
@@ -32,7 +31,7 @@ def test_the_list_is_of_words_in_order_and_each_once() -> None:
 
 def test_a_rule_is_a_row_of_its_kind() -> None:
     rows = rows_of("word_forms.tsv")
-    columns = {"spelling": 3, "inflection": 3, "eponym": 2, "prefix": 2, "ending": 2}
+    columns = {"inflection": 3, "eponym": 2, "prefix": 2, "ending": 2}
     assert {row[0] for row in rows} == set(columns)
     assert all(len(row) == columns[row[0]] for row in rows)
     assert len(rows) == len({tuple(row) for row in rows})
@@ -44,20 +43,6 @@ def test_a_rule_is_a_row_of_its_kind() -> None:
 )
 def test_singular(word: str, one: str) -> None:
     assert singular(word) == one
-
-
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("haematuria", "hematuria"),
-        ("diarrhoea", "diarrhea"),
-        ("tumours", "tumors"),
-        ("course", "course"),  # "our" is not at its end
-        ("leucopenia", "leukopenia"),
-    ],
-)
-def test_american_spelling(word: str, expected: str) -> None:
-    assert american(word) == expected
 
 
 @pytest.mark.parametrize(

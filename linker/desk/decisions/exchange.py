@@ -13,11 +13,12 @@ import operator
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Literal, TextIO
 
 from linker.desk.decisions import reviewed
-from linker.desk.decisions.reviewed import Cells, Record, cells_of
+from linker.desk.decisions.reviewed import Cells, Record, Untaken, cells_of
 from linker.desk.decisions.store import DecisionStore, Step, Write, checked, directly, insert
 from linker.dictionary import Dictionary
 from linker.errors import InputError, LinkerError, OnError, RecordError, check_wanted, stop
@@ -158,6 +159,7 @@ def read(
     check: Callable[[Decision], Decision] = checked,
     column: str | None = None,
     reviewer: str = "",
+    untaken: Untaken | None = None,
 ) -> Iterator[Decision]:
     """Yield the decisions of a file, without their numbers.
 
@@ -170,12 +172,14 @@ def read(
         check: gives a decision as it is stored, and raises LinkerError for one that cannot be.
         column: of a table, the one that holds the mentions; None: `mention`.
         reviewer: who decided what names nobody.
+        untaken: takes note of rows in which a concept was changed and no state was set.
 
     Raises:
         InputError: the header is not known, or a row is no decision and `on_error` raises.
     """
     wanted = [column] if column else ["mention", reviewed.MENTION]
-    for row, decisions in _records(tables.read(path, wanted, on_error=on_error), column, reviewer):
+    table = tables.read(path, wanted, on_error=on_error)
+    for row, decisions in _records(table, column, reviewer, untaken):
         text = row.line or "\t".join(map(str.strip, row.cells))
         try:
             yield from [check(decision) for decision in decisions]
@@ -184,7 +188,9 @@ def read(
             on_error(known.at(path, row.number))
 
 
-def _records(table: tables.Table, column: str | None, reviewer: str) -> Iterator[Record]:
+def _records(
+    table: tables.Table, column: str | None, reviewer: str, untaken: Untaken | None
+) -> Iterator[Record]:
     """The rows of a table, with their decisions, which are not yet checked."""
     rows: Iterable[TableRow] = (row for row in table.rows() if any(map(str.strip, row.cells)))
     names = places_of(table.header)
@@ -202,7 +208,9 @@ def _records(table: tables.Table, column: str | None, reviewer: str) -> Iterator
         raise InputError(table.path, problem, line=1, value=first, expected=_EXPECTED)
     elif _are_answers(names):
         names = _columns_of_answers(names, column is None)
-        yield from ((row, reviewed.of_answer(cells_of(row, names), reviewer)) for row in rows)
+        for row in rows:
+            pass_over = partial(untaken.see, row.number) if untaken else reviewed.ignore
+            yield row, reviewed.of_answer(cells_of(row, names), reviewer, pass_over)
         return
     yield from ((row, _decision(cells_of(row, names), reviewer)) for row in rows)
 
@@ -294,7 +302,7 @@ def _columns_of_answers(names: Mapping[str, int], is_ours: bool) -> dict[str, in
         names: the places of all columns.
         is_ours: whether linker wrote the whole table, and not columns beside a user's.
     """
-    written = {"mention", "concept_id", "rejected", "state", *_behind(names)}
+    written = {"mention", "concept_id", "name", "rejected", "state", *_behind(names)}
     if is_ours and "spans" in names:
         written |= {"scope", "spans", "expanded"}
     if "decisions" in names:

@@ -14,11 +14,13 @@ from __future__ import annotations
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 
+from linker.dictionary import Dictionary
 from linker.errors import RecordError, shown
-from linker.ids import OPEN, escaped
+from linker.ids import OPEN, escaped, part_ids
 from linker.io import sssom
 from linker.io.files import Pathlike, parse_json
 from linker.io.outputs import decision_from_json
@@ -75,12 +77,19 @@ def predicate_of(cell: str) -> Predicate:
 # answers
 
 
-def of_answer(cells: Cells, reviewer: str) -> Iterator[Decision]:
+def ignore(_: Cells) -> None:
+    """Take no note of a row."""
+
+
+def of_answer(
+    cells: Cells, reviewer: str, pass_over: Callable[[Cells], None] = ignore
+) -> Iterator[Decision]:
     """Yield the decisions on a mention: those that were applied, and what a person changed since.
 
     Args:
         cells: of its row.
         reviewer: who changed it, where the row does not say.
+        pass_over: is told of a row whose concepts are not taken, since its state does not say so.
 
     Raises:
         ValueError: the state is unknown, or does not fit the row, or the decisions are no JSON.
@@ -93,9 +102,12 @@ def of_answer(cells: Cells, reviewer: str) -> Iterator[Decision]:
     seen = [d for d in before if not d.bulk]
     accepted, is_accepted = [d for d in seen if d.accepted], state in ("accepted", "no concept")
     concepts = "-1" if state == "no concept" else cells["concept_id"]
+    if state == "no concept":
+        pass_over(cells)
     if state == "rejected":
         concepts = concepts or cells["rejected"]
         if seen and not accepted:
+            pass_over(cells)
             return
         if not concepts or "|" in concepts:
             raise ValueError(f"the state is rejected, and the id {concepts!r}; expected one")
@@ -103,6 +115,7 @@ def of_answer(cells: Cells, reviewer: str) -> Iterator[Decision]:
     elif not is_accepted:
         if kind and not accepted:
             raise ValueError(f"the predicate is {kind}, and the state is not accepted")
+        pass_over(cells)
         return
     elif not concepts.strip("|"):
         raise ValueError("the state is accepted, and there is no concept_id; expected one")
@@ -120,6 +133,57 @@ def of_answer(cells: Cells, reviewer: str) -> Iterator[Decision]:
     by = reviewer if before else cells["reviewer"] or reviewer
     mention = cells["expanded"] or cells["mention"]
     yield Decision(mention, concepts, is_accepted, cells["scope"], by, predicate=kind)
+
+
+@dataclass(slots=True)
+class Untaken:
+    """Rows of a table of answers in which somebody changed the concept, and set no state.
+
+    The name that linker wrote beside the id tells: it is that of another concept.
+
+    Attributes:
+        dictionary: has the names of the concepts.
+        rows: the numbers of the rows that were seen.
+    """
+
+    dictionary: Dictionary
+    rows: list[int] = field(default_factory=list)
+    _preferred_names: frozenset[str] | None = None
+
+    def see(self, row: int, cells: Cells) -> None:
+        """Look at the cells of a row whose concepts are not taken."""
+        if "name" in cells and self._is_changed(cells):
+            self.rows.append(row)
+
+    def __str__(self) -> str:
+        """How many rows they are, and what to do."""
+        return (
+            "rows with another concept than was linked, and no state: "
+            f"{len(self.rows):,}, the first is row {self.rows[0]:,}; their concepts were not "
+            "taken, set state to accepted"
+        )
+
+    def _is_changed(self, cells: Cells) -> bool:
+        ids = part_ids(cells["concept_id"])
+        names = cells["name"].split("|")
+        if len(names) != len(ids):  # a name may hold a bar
+            names = [cells["name"]] * len(ids)
+        return any(map(self._is_of_another, ids, names))
+
+    def _is_of_another(self, identifier: str | None, name: str) -> bool:
+        """Whether a name that stands beside the id of a part is that of another concept."""
+        if identifier is None:  # an open part
+            return False
+        is_none = identifier in ("", "-1")
+        if not name:
+            return not is_none
+        for row in () if is_none else self.dictionary.rows(identifier):
+            if name in [self.dictionary.names[place] for place in self.dictionary.name_rows(row)]:
+                return False
+        if self._preferred_names is None:
+            every = range(len(self.dictionary))
+            self._preferred_names = frozenset(map(self.dictionary.preferred_name, every))
+        return name in self._preferred_names  # else it is of another release, or a user's own
 
 
 def _is_said(concepts: str, parts: Parts) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from linker.desk.decisions import exchange
-from linker.desk.decisions.reviewed import OF_ANOTHER, are_mappings
+from linker.desk.decisions.reviewed import OF_ANOTHER, Untaken, are_mappings
 from linker.desk.decisions.store import DecisionStore, Step, Write, directly, identified
 from linker.desk.projects import changes, linking
 from linker.desk.projects import store as rows
@@ -37,6 +37,7 @@ class Reviewed:
     decisions: Sequence[Decision]
     remarks: Sequence[Remark]  # as the cells have them
     problems: Sequence[str]  # of rows that are no decisions; each in a sentence
+    untaken: str = ""  # how many rows had another concept and no state, in a sentence
     refused: int = 0  # decisions that whoever reads the file in may not bring
     foreign: Sequence[str] = ()  # mentions that the project does not have
 
@@ -99,12 +100,14 @@ def _read(file: Content, session: Session) -> Reviewed:
     problems: list[InputError] = []
     text, _ = (file.file, "") if file.format == "xlsx" else as_utf8(file.file, file.encoding)
     is_usual = file.column.lower() == "mention" or are_mappings(file.header)
+    untaken = Untaken(session.linker.dictionary)
     said = exchange.read(
         text,
         on_error=problems.append,
         check=partial(identified, dictionary=session.linker.dictionary),
         column=None if is_usual else file.column,
         reviewer=session.reviewer,
+        untaken=untaken,
     )
     origin = session.origin
     decisions = [
@@ -121,7 +124,7 @@ def _read(file: Content, session: Session) -> Reviewed:
     kept = [decision for decision in decisions if id(decision) not in left_out]
     told = [*map(str, problems)]
     told += [f"rows of {said[0].mention!r} contradict each other" for said in odd]
-    return Reviewed(kept, list(_remarks(file)), told)
+    return Reviewed(kept, list(_remarks(file)), told, str(untaken) if untaken.rows else "")
 
 
 def _remarks(file: Content) -> Iterator[Remark]:
@@ -335,6 +338,8 @@ def _keep(
         )
     if said.refused:
         sentences.append(f"decisions of others, who have keys, passed over: {said.refused:,}")
+    if said.untaken:
+        sentences.append(said.untaken)
     if said.problems:
         sentences.append(
             f"rows that are no decisions: {len(said.problems):,}; the first: {said.problems[0]}"

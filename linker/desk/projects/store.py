@@ -10,7 +10,7 @@ import sqlite3
 import time
 import uuid
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -54,11 +54,23 @@ MENTIONS = f"(SELECT * FROM mentions WHERE {_OF_WHOLE})"
 """The mentions of whole sources, which are all that there are for those who read."""
 DOCUMENTS = f"(SELECT * FROM documents WHERE {_OF_WHOLE})"
 """The documents of whole sources."""
+_IS_LAST = """
+SELECT count(*) = 1 AND NOT EXISTS (SELECT 1 FROM projects WHERE id = :project AND created <> '')
+FROM sources WHERE project = :project
+"""
+"""Whether a project that is not shown has one source."""
 _BATCH = 500  # rows, or mentions of documents, that are stored together
 _CHARACTERS = 2_000  # of a row or document that cost as much as a row: a batch has a million
 STALE = 60.0  # seconds after which nobody stores a source any more that is not whole
-_OF_PROJECT = ("mentions", "answers", "documents", "sources")
-"""Tables whose rows go with their project, in this order: those before name those behind."""
+_OF_SOURCE = {
+    "mentions": "source = :source AND project = :project",
+    "documents": "source = :source AND project = :project",
+    "cells": "source = :source",
+}
+"""Tables whose rows go with their source, and which rows go."""
+_OF_STEPS = "step IN (SELECT id FROM steps WHERE project = :project)"
+_OF_PROJECT = {"answers": "project = :project", "marks": _OF_STEPS, "remarks": _OF_STEPS}
+"""The same of tables whose rows go with their project."""
 
 
 class Missing(LinkerError):
@@ -519,18 +531,25 @@ def _check_documents(connection: sqlite3.Connection, begun: Begun, file: Content
 
 
 def remove_unfinished(store: DecisionStore, write: Write = directly) -> None:
-    """Remove what is left of files that a process was storing when it was killed."""
+    """Remove what is left of projects that were deleted, and of files that a process was storing
+    when it was killed; in batches, between which others write.
+
+    Raises:
+        Cancelled: nobody wants it any more.
+    """
     statement = f"SELECT id FROM sources WHERE NOT {_IS_WHOLE} AND content < ?"
     limit = time.time() - STALE
     with store.reading() as connection:
         left = connection.execute(statement, [limit]).fetchall()
     for (source,) in left:
         while write(_remove_some, store, source, limit):
-            pass
+            check_wanted()
 
 
 def _remove_some(store: DecisionStore, source: int, limit: float) -> bool:
     """Remove some of what is there of a source that is not whole; whether more of it is there.
+
+    With the last source of a project that is not shown the project goes.
 
     Args:
         store: the file of decisions.
@@ -542,18 +561,37 @@ def _remove_some(store: DecisionStore, source: int, limit: float) -> bool:
         row = connection.execute(left, [source, limit]).fetchone()
         if row is None:
             return False
+        (number,) = row
         connection.execute("UPDATE sources SET content = 0 WHERE id = ?", [source])
-        removed = 0
-        for table, key in (("mentions", "id"), ("documents", "number"), ("cells", "row")):
-            where = "source = ?" if table == "cells" else "source = ? AND project = ?"
-            values = [source] if table == "cells" else [source, *row]
-            some = f"SELECT {key} FROM {table} WHERE {where} LIMIT {_BATCH}"
-            statement = f"DELETE FROM {table} WHERE {where} AND {key} IN ({some})"
-            removed += connection.execute(statement, [*values, *values]).rowcount
-        if not removed:
-            connection.execute("DELETE FROM sources WHERE id = ?", [source])
-            connection.execute("DELETE FROM projects WHERE id = ? AND created = ''", [*row])
+        of_source = {"source": source, "project": number}
+        if _remove_batch(connection, _OF_SOURCE, of_source):
+            return True
+        ((is_last,),) = connection.execute(_IS_LAST, of_source)
+        if is_last and _remove_batch(connection, _OF_PROJECT, of_source):
+            return True
+        connection.execute("DELETE FROM sources WHERE id = ?", [source])
+        if is_last:
+            connection.execute("UPDATE steps SET project = NULL WHERE project = ?", [number])
+            connection.execute("DELETE FROM projects WHERE id = ?", [number])
         return True
+
+
+def _remove_batch(
+    connection: sqlite3.Connection, tables: Mapping[str, str], of: Mapping[str, int]
+) -> int:
+    """Remove a batch of the rows of each table; how many they are.
+
+    Args:
+        connection: of a transaction.
+        tables: the condition for the rows that go, by the names of the tables.
+        of: the parameters of the conditions.
+    """
+    removed = 0
+    for table, where in tables.items():
+        some = f"SELECT rowid FROM {table} WHERE {where} LIMIT {_BATCH}"
+        statement = f"DELETE FROM {table} WHERE rowid IN ({some})"
+        removed += connection.execute(statement, of).rowcount
+    return removed
 
 
 def keep_found(store: DecisionStore, number: int, found: Sequence[StoredDocument]) -> None:
@@ -636,17 +674,13 @@ def delete(store: DecisionStore, number: int) -> None:
     """Delete a project with its marks, flags and notes; decisions stay, and the steps in which they
     were made, which are of no project from then on.
 
+    From now on nobody sees it, and its name is free; `remove_unfinished` removes what it holds.
+
     Raises:
         Missing: there is no such project.
     """
-    of_steps = "step IN (SELECT id FROM steps WHERE project = ?)"
+    hidden = [uuid.uuid4().hex, number]
     with store.transaction() as connection:
         project(connection, number)
-        for statement in (
-            *(f"DELETE FROM {table} WHERE {of_steps}" for table in ("marks", "remarks")),
-            "UPDATE steps SET project = NULL WHERE project = ?",
-            "DELETE FROM cells WHERE source IN (SELECT id FROM sources WHERE project = ?)",
-            *(f"DELETE FROM {table} WHERE project = ?" for table in _OF_PROJECT),
-            "DELETE FROM projects WHERE id = ?",
-        ):
-            connection.execute(statement, [number])
+        connection.execute("UPDATE projects SET name = ?, created = '' WHERE id = ?", hidden)
+        connection.execute("UPDATE sources SET content = 0 WHERE project = ?", [number])

@@ -232,7 +232,7 @@ async def rename(
 @routes.delete("/{number}")
 async def delete(desk: Desk, number: Number) -> dict[str, bool]:
     """Delete a project; what was decided in it stays."""
-    await desk.service.write(rows.delete, desk.store, number)
+    await desk.delete(number)
     return {"deleted": True}
 
 

@@ -66,6 +66,7 @@ class Workbench:
         self._opening = threading.Lock()  # held by who looks for a queue
         self._problems: dict[int, str] = {}  # why projects are not linked
         self._work = asyncio.Event()
+        self._deleted = asyncio.Event()
         self._large = asyncio.Lock()  # held by who reads a large file
 
     def start(self) -> None:
@@ -252,13 +253,25 @@ class Workbench:
 
         return model, await self.read(read)
 
+    async def delete(self, number: int) -> None:
+        """Delete a project, and have what it holds removed.
+
+        Raises:
+            Missing: there is no such project.
+        """
+        await self.service.write(rows.delete, self.store, number)
+        self._deleted.set()
+
     async def _clean(self) -> None:
-        """Remove now and then what is left of files that nobody stores any more."""
+        """Remove what is left of projects that were deleted, and now and then of files that nobody
+        stores any more."""
         write = self.service.write_in_thread
         while True:
+            self._deleted.clear()
             with contextlib.suppress(Failure, LinkerError):  # it is not shown, and is tried again
                 await self.service.run_until_end(rows.remove_unfinished, self.store, write)
-            await asyncio.sleep(rows.STALE)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._deleted.wait(), rows.STALE)
 
     async def _link_all(self) -> None:
         """Link what waits in projects, a little of each in turn."""

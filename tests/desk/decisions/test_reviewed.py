@@ -13,7 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from linker import Dictionary
 from linker.desk.decisions import exchange
+from linker.desk.decisions.reviewed import Untaken
 from linker.desk.decisions.store import checked
 from linker.errors import InputError, Skip
 from linker.io import sssom
@@ -22,12 +24,18 @@ from linker.io.tsv import COLUMNS
 from linker.records import PREDICATES, Decision
 
 
-def read(path: Path, header: list[str], *rows: list[str], column: str | None = None) -> set[object]:
+def read(
+    path: Path,
+    header: list[str],
+    *rows: list[str],
+    column: str | None = None,
+    untaken: Untaken | None = None,
+) -> set[object]:
     """What is said of mentions, by whom, and in which document."""
     text = io.StringIO()
     csv.writer(text, "excel-tab", lineterminator="\n").writerows([header, *rows])
     (path / "t.tsv").write_text(text.getvalue(), "utf-8")
-    read = exchange.read(path / "t.tsv", column=column, reviewer="eve")
+    read = exchange.read(path / "t.tsv", column=column, reviewer="eve", untaken=untaken)
     return {(d.mention, d.concept_id, d.accepted, d.scope, d.reviewer) for d in read}
 
 
@@ -88,6 +96,48 @@ def test_states_beside_earlier_decisions(
         return
     earlier = {("x", d.concept_id, d.accepted, "", d.reviewer) for d in before}
     assert read(tmp_path, header, row) == earlier | ({("x", *new, "", "eve")} if new else set())
+
+
+@pytest.mark.parametrize(
+    ("state", "concept", "name", "before", "is_changed"),
+    [
+        ("model", "MESH:D006073", "Gout", [], False),
+        ("model", "D006073", "Gout", [], False),  # spelt otherwise
+        ("model", "MESH:D001249", "Gout", [], True),
+        ("", "MESH:D001249", "Gout", [], True),
+        ("accepted", "MESH:D001249", "Gout", [], False),  # it is taken
+        ("no concept", "", "Gout", [], True),
+        ("no concept", "MESH:D006073", "Gout", [], False),
+        ("no concept", "MESH:D006073", "", [], True),
+        ("rejected", "MESH:D006073", "Gout", [], False),
+        ("rejected", "MESH:D006073", "Leukemia", [NOT_A], True),
+        ("open", "MESH:D006073|?", "Gout|", [], False),
+        ("open", "MESH:D006073|MESH:D001249", "Gout|", [], True),
+        ("model", "", "", [], False),
+        ("model", "MESH:D006073", "", [], True),
+        ("model", "", "Gout", [], True),
+        ("model", "-1", "Gout", [], True),
+        ("model", "-1", "", [], False),
+        ("model", "MESH:D007938|MESH:D006073", "Leukemia|Gout", [], False),
+        ("model", "MESH:D006073|MESH:D007938", "Leukemia|Gout", [], True),
+        ("model", "MESH:D006073", "Gouty arthritis of 2017", [], False),  # of another release
+        ("model", "MESH:D006073", "Ann Smith", [], False),  # a column of the user
+    ],
+)
+def test_a_concept_that_was_changed_without_a_state_is_noticed(
+    tmp_path: Path,
+    sample: Path,
+    state: str,
+    concept: str,
+    name: str,
+    before: list[Decision],
+    is_changed: bool,
+) -> None:
+    header = ["mention", "concept_id", "name", "matched_name", "state", "decisions"]
+    row = ["x", concept, name, "x", state, decisions_text(before) if before else ""]
+    untaken = Untaken(Dictionary.read(sample))
+    read(tmp_path, header, row, untaken=untaken)
+    assert untaken.rows == ([2] if is_changed else [])
 
 
 @pytest.mark.parametrize("state", ["linker_state", "state (fill in)", "linker_State (fill in)"])

@@ -39,6 +39,22 @@ def test_a_reviewed_file_is_read_back_once(desk: Desk) -> None:
     assert desk.row("breast cancer")["note"] == "seen"
 
 
+def test_a_concept_that_was_changed_without_a_state_is_told(desk: Desk) -> None:
+    desk.create(WARDS)
+    header, lines = desk.table()
+    lines[0]["state"] = "accepted"
+    lines[1]["concept_id"] = "MESH:D001260"
+    lines[4]["concept_id"] = "MESH:D001260"
+    stored = desk.add(desk.written(header, lines))
+    assert stored.imported == 1
+    (note,) = [note for note in stored.notes if "another concept" in note]
+    assert ": 2, the first is row 3;" in note
+    lines[1]["state"] = lines[4]["state"] = "accepted"
+    stored = desk.add(desk.written(header, lines))
+    assert stored.imported == 2
+    assert not [note for note in stored.notes if "another concept" in note]
+
+
 def test_a_file_that_is_read_again_undoes_nothing(desk: Desk) -> None:
     desk.create(WARDS)
     header, lines = desk.table()

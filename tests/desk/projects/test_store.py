@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from linker.desk.decisions.store import DecisionStore, Step
+from linker.desk.decisions.store import DecisionStore, Step, add_step
 from linker.desk.projects import sources
 from linker.desk.projects import store as rows
 from linker.desk.projects.store import Missing, Origin, Taken
@@ -58,12 +59,70 @@ def test_a_project_goes_with_all_that_it_holds_and_decisions_stay(store: Decisio
         rows.create(store, name, texts(1, 2), "", "ann", Origin("", ""))
     store.add([Decision("x", "A")], Step("said", "ann", 1))
     rows.delete(store, 1)
+    rows.remove_unfinished(store)
     tables = ("projects", "sources", "documents", "mentions", "decisions", "steps")
     with store.reading() as connection:
         counts = [connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in tables]
         assert [project.name for project in rows.projects(connection)] == ["q"]
+        assert connection.execute("SELECT project FROM steps").fetchall() == [(None,)]
     assert counts == [1, 1, 2, 2, 1, 1]
     rows.create(store, "p", texts(1, 1), "", "ann", Origin("", ""))  # its name is free again
+
+
+def test_others_write_between_the_batches_in_which_a_project_goes(store: DecisionStore) -> None:
+    rows.create(store, "p", names(1_250), "", "ann", Origin("", ""))
+    rows.add(store, 1, sources.read(b"asthma\n" * 3, "b.txt", None, None, 100))
+    with store.transaction() as connection:
+        connection.execute(
+            "INSERT INTO answers (project, ids, shown, prediction) "
+            "SELECT project, '', '', '' FROM mentions"
+        )
+        step = add_step(connection, Step("marked", "ann", 1))
+        for table in ("marks", "remarks"):
+            columns = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
+            empty = ", ".join("''" for _ in columns[2:])
+            statement = f"INSERT INTO {table} ({', '.join(columns[1:])}) SELECT ?, {empty}"
+            connection.execute(f"{statement} FROM mentions", [step])
+    tables = ("mentions", "answers", "marks", "remarks")
+    counts = list[list[int]]()
+
+    def count() -> list[int]:
+        with store.reading() as connection:
+            assert rows.projects(connection) == []
+            with pytest.raises(Missing):
+                rows.project(connection, 1)
+            return [connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in tables]
+
+    def write(function: Any, *arguments: Any) -> Any:
+        store.add([Decision(f"x {len(counts)}", "A")])
+        counts.append(count())
+        return function(*arguments)
+
+    rows.delete(store, 1)
+    rows.remove_unfinished(store, write)
+    mentions, *others = zip(*counts, strict=True)
+    assert mentions[:4] == (1_253, 753, 253, 3)
+    for removed in (mentions, *others):
+        assert max(before - after for before, after in itertools.pairwise(removed)) == 500
+    assert count() == [0, 0, 0, 0]
+    assert (left(store), len(store.list())) == ([0, 0, 0, 0, 0], len(counts))
+
+
+def test_what_is_left_of_a_deleted_project_goes_after_a_stop(store: DecisionStore) -> None:
+    rows.create(store, "p", names(1_250), "", "ann", Origin("", ""))
+    rows.delete(store, 1)
+
+    def write(function: Any, *arguments: Any) -> Any:
+        if mentions(store) < 1_250:
+            raise Cancelled
+        return function(*arguments)
+
+    with pytest.raises(Cancelled):
+        rows.remove_unfinished(store, write)
+    assert mentions(store) == 750
+    rows.create(store, "p", names(2), "", "ann", Origin("", ""))  # its name is free
+    rows.remove_unfinished(store)
+    assert left(store) == [1, 1, 0, 0, 2]
 
 
 def test_what_was_half_stored_before_goes_with_the_next_schema(tmp_path: Path) -> None:
@@ -206,6 +265,7 @@ def test_a_project_that_is_deleted_meanwhile_gets_no_more_rows(store: DecisionSt
 
     with pytest.raises(Missing):
         rows.add(store, 1, names(2_500), write)
+    rows.remove_unfinished(store)
     assert left(store) == [0, 0, 0, 0, 0]
 
 

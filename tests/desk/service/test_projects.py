@@ -190,6 +190,12 @@ def test_a_project_is_deleted_and_decisions_stay(client: Any) -> None:
     assert client.get(f"/projects/{project}").status_code == 404
     assert client.get("/projects").json() == {"projects": []}
     assert len(client.get("/decisions").json()["decisions"]) == 1
+    assert client.delete(f"/projects/{project}").status_code == 404
+    removed = "SELECT NOT EXISTS (SELECT 1 FROM projects) AND NOT EXISTS (SELECT 1 FROM mentions)"
+    is_removed = False
+    while not is_removed:  # what the project held goes behind
+        with client.service.store.reading() as connection:
+            ((is_removed,),) = connection.execute(removed)
 
 
 def export(client: Any, number: int, form: str = "own") -> Any:
