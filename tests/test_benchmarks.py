@@ -233,6 +233,112 @@ def test_shares_of_cells() -> None:
     }
 
 
+def part(concept: str, confidence: float, assertion: Any = "present") -> Part:
+    candidate = Candidate(concept, "", "", 0.0, confidence=confidence)
+    return Part("", candidates=(candidate,), assertion=assertion)
+
+
+def test_lists_of_kinds_are_whole_and_share_no_text() -> None:
+    kinds = load("accuracy/cell_kinds.py")
+    texts = []
+    for path in kinds.HALVES.values():
+        lines = kinds.read(path)
+        lists = {line.kind for line in lines if line.wanted.split()[0] == kinds.FILL}
+        asked = [line for line in lines if line.kind not in lists]
+        of_script = {field for group in kinds.Fillings(None, "", {}).groups("m") for field in group}
+        for line in asked:
+            assert set(kinds.fields(line.text)) <= lists | of_script, line
+            named = kinds.NAMED & set(kinds.fields(line.text))
+            concepts = tuple(frozenset([field]) for field in sorted(named))
+            values = dict.fromkeys(kinds.fields(line.text), "x")
+            assert kinds.cell(line, kinds.Filling(values, concepts)).text
+        assert len(asked) == len(set(asked)) > 100
+        without_fields = {line for line in lines if not kinds.fields(line.text)}
+        texts.append({(line.kind, line.text) for line in without_fields})
+    assert not texts[0] & texts[1]
+
+
+def test_what_is_wanted_of_a_cell() -> None:
+    kinds = load("accuracy/cell_kinds.py")
+    filling = kinds.Filling({"name": "gout", "other": "asthma"}, (frozenset("A"), frozenset("B")))
+
+    def expected(wanted: str) -> Any:
+        return kinds.cell(kinds.Line("", wanted, "m", "{name} no {other}"), filling).expected
+
+    assert expected("present absent") == (({"A"}, "present"), ({"B"}, "absent"))
+    assert expected("any") == (({"A"}, ""), ({"B"}, ""))
+    assert expected("absent MESH:1|MESH:2") == (({"MESH:1", "MESH:2"}, "absent"),)
+    assert expected("MESH:1") == (({"MESH:1"}, "present"),)
+    assert expected("not MESH:1") == (({"MESH:1"}, "absent"),)
+    assert expected("none") == ()
+    for wrong in ("absent", "present absent absent", "perhapps"):
+        with pytest.raises(ValueError, match=r"wanted|argument"):
+            expected(wrong)
+
+
+def test_answers_that_a_cell_contradicts_are_counted() -> None:
+    kinds = load("accuracy/cell_kinds.py")
+    denied = (kinds.Expected(frozenset("A"), "present"), kinds.Expected(frozenset("B"), "absent"))
+    asked = kinds.Cell("kind", "m", "A no B", "", denied)
+    answers = [
+        [part("A", 0.9), part("B", 0.9, "absent")],  # as it should be
+        [part("A", 0.9), part("C", 0.9, "absent")],  # what is denied is another concept
+        [part("A", 0.9, "absent"), part("B", 0.9, "absent")],
+        [part("C", 0.7)],  # the two in one
+        [part("C", 0.4)],
+        [Part("", nil=True)],
+    ]
+    predictions = [Prediction(Mention(""), tuple(parts)) for parts in answers]
+    row = kinds.figures_of("kind", [(asked, one) for one in predictions], lambda _: [])
+    assert row == {
+        "kind": "kind",
+        "model": "m",
+        "cells": 6,
+        "wrong": [2, 6],
+        "wrong_sure": [1, 6],
+        "told": [2, 6],
+        "kept": [2, 6],
+        "kept_sure": [2, 6],
+    }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected", "word", "parts", "wrong"),
+    [
+        ("none", "", "", [part("A", 0.9)], True),
+        ("none", "", "", [part("A", 0.9, "absent")], False),
+        ("undenied", "", "", [part("A", 0.9)], False),
+        ("undenied", "", "", [part("A", 0.9, "absent")], True),
+        ("not", "A", "", [part("A", 0.9)], True),
+        ("not", "A", "", [part("B", 0.9)], False),
+        ("perhaps", "", "anaemic", [part("A", 0.9)], False),
+        ("perhaps", "", "enema", [part("A", 0.9)], True),
+        ("perhaps", "A", "enema", [part("A", 0.9)], False),
+        ("tied", "A", "", [part("A", 0.7)], False),
+        ("tied", "A", "", [Part("", nil=True)], True),
+    ],
+)
+def test_each_wanted_word_has_its_rule(
+    wanted: str, expected: str, word: str, parts: list[Part], wrong: bool
+) -> None:
+    kinds = load("accuracy/cell_kinds.py")
+    said = "absent" if wanted == "not" else ""
+    names = tuple(kinds.Expected(frozenset(one), said) for one in expected)
+    asked = kinds.Cell("kind", "m", "", wanted, names, word)
+    answer = Prediction(Mention(""), tuple(parts))
+    assert kinds.is_wrong(answer, asked, lambda _: ["Edema", "Anemia, severe"], 0.5) is wrong
+
+
+def test_what_must_not_fall_is_counted(sample: Path) -> None:
+    guard = load("accuracy/guard.py")
+    linker = train(Dictionary.read(sample), encoder="tfidf")
+    items = guard.own_names(linker)
+    own = guard.figures_of(linker, items)
+    assert own["right"][0] >= 0.95 * own["right"][1]
+    wrong = [guard.annotated(mention.text, "X:1") for mention in items]
+    assert guard.figures_of(linker, wrong)["right"] == [0, len(wrong)]
+
+
 def test_what_is_missing_of_the_data_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

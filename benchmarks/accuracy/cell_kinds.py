@@ -52,6 +52,7 @@ WORDS = 5000  # the commonest, of both halves
 ANY = ""  # whatever is said of a name
 WANTED = ("any", "none", "undenied", "not", "perhaps", "tied")  # beside assertions and ids
 FILL = "fill"
+NAMED = frozenset(("name", "other", "third", "inexact", "first", "second", "cancer"))
 # fmt: off
 MODIFIERS = frozenset([
     "acute", "chronic", "subacute", "recurrent", "mild", "moderate", "severe", "profound",

@@ -6,7 +6,7 @@ reading of each mention that wins is chosen (`by_probability`, `by_score`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from linker.search.concepts import (
     ranges,
 )
 from linker.search.index import Integers
+from linker.text.demands import Demand
 from linker.text.readings import Wording
 
 DEPTH = 10  # candidates of each text that the ranker sees
@@ -41,8 +42,15 @@ class DescribedBatch:
     found: Candidates  # a row for each row of the lists
 
 
+Allowed = Callable[[Sequence[Demand | None], Candidates], NDArray[np.bool_]]
+"""Tells which candidates of some texts fulfil what each of these demands."""
+
+
 def batch_of(
-    answers: Sequence[Answer], generator: Generator, matches: Matches | None
+    answers: Sequence[Answer],
+    generator: Generator,
+    matches: Matches | None,
+    allowed: Allowed,
 ) -> DescribedBatch:
     """Find the candidates of all readings of some mentions, and describe them.
 
@@ -50,16 +58,22 @@ def batch_of(
         answers: the mentions, with their readings.
         generator: finds candidates.
         matches: describes them; None: nothing does, without a ranker.
+        allowed: leaves out those that cannot be meant.
     """
     ways = [way for answer in answers for way in answer.readings]
-    number: dict[tuple[str, str], int] = {}  # of each distinct text, in normal form and as written
-    pairs = (pair for way in ways for pair in zip(way.forms, way.texts, strict=True))
-    text = np.array([number.setdefault(pair, len(number)) for pair in pairs], np.int64)
-    texts = list(number)
+    parts = [part for way in ways for part in way.parts]
+    # of each distinct text, in normal form and as written, and what it demands
+    number: dict[tuple[str, str, Demand | None], int] = {}
+    keys = ((part.form, part.looked_up, part.demand) for part in parts)
+    text = np.array([number.setdefault(key, len(number)) for key in keys], np.int64)
+    texts = [(form, written) for form, written, _ in number]
     place = {form: place for place, form in enumerate(dict.fromkeys(form for form, _ in texts))}
     candidates = generator.candidates(list(place), DEPTH)
     if len(place) < len(texts):  # some are written in several ways
         candidates = candidates.take(np.array([place[form] for form, _ in texts], np.int64))
+    demands = [demand for *_, demand in number]
+    if any(demands):
+        candidates = candidates.kept(allowed(demands, candidates))
     found = candidates.take(text)
     lists = MatchLists(
         ends(np.array([len(answer.readings) for answer in answers], np.int64)),
@@ -255,6 +269,36 @@ class Order(NamedTuple):
     confidence: NDArray[np.float64]
     readings: NDArray[np.float64]
     best: Rows
+
+
+def of_tied_names(
+    batch: DescribedBatch, probabilities: Probabilities, names: Mapping[int, int]
+) -> Probabilities:
+    """Divide "none" and "missed" among the concepts that a text is a name of, equally.
+
+    The dictionary has the text as a name of several concepts: it lacks nothing, and nothing tells
+    which of them is meant.
+
+    Args:
+        batch: the candidates.
+        probabilities: as the ranker gives them.
+        names: of the mentions whose most usual reading is such a name, by their numbers, the row of
+            the name.
+    """
+    lists = batch.lists
+    rows, readings = probabilities.rows.copy(), probabilities.readings.copy()
+    none, missed = probabilities.none.copy(), probabilities.missed.copy()
+    for mention, name in names.items():
+        reading = lists.readings[mention]
+        lookup = lists.lookups[reading]
+        of_text = slice(*lists.rows[lookup : lookup + 2].tolist())
+        is_named = batch.found.names[of_text] == name
+        left = none[mention] + missed[mention]
+        shares = rows[of_text] * readings[reading] + left * is_named / is_named.sum()
+        readings[reading] += left
+        rows[of_text] = shares / readings[reading]
+        none[mention] = missed[mention] = 0
+    return Probabilities(rows, readings, none, missed)
 
 
 def by_probability(batch: DescribedBatch, probabilities: Probabilities) -> Ranking:

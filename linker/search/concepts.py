@@ -72,6 +72,11 @@ class Candidates:
         columns = at(self, _COLUMNS, places)
         return Candidates(np.array([0, len(columns["scores"])]), **columns)
 
+    def kept(self, wanted: NDArray[np.bool_]) -> Candidates:
+        """The candidates that are wanted, (candidates,), of the same queries."""
+        counts = np.bincount(self.queries[wanted], minlength=len(self.indptr) - 1)
+        return Candidates(ends(counts), **at(self, _COLUMNS, wanted), own=self.own)
+
     def followed_by(self, others: Candidates) -> Candidates:
         """These candidates, and behind those of each query the concepts that it lacks of others.
 

@@ -50,7 +50,7 @@ def mention(text: str, readings: list[Wording], number: int, without: float = 0.
 
 def describe(linker: Linker, *answers: Answer) -> DescribedBatch:
     matches = Matches(linker.dictionary, linker.generator.table, linker.words)
-    return batch_of(answers, linker.generator, matches)
+    return batch_of(answers, linker.generator, matches, linker.engine.allowed)
 
 
 def column(batch: DescribedBatch, name: str, lookup: int) -> Any:
