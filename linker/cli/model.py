@@ -41,6 +41,7 @@ def info(options: SimpleNamespace) -> None:
         ),
         ("concepts", f"{len(linker.dictionary):,}"),
         ("names", f"{len(linker.generator.table):,}"),
+        ("everyday", f"{len(linker.everyday):,} names that people use"),
         ("encoder", linker.encoder),
         ("annotated", f"{len(seen.mentions):,} mentions of {len(seen.concepts):,} concepts"),
         ("ranker", ranker.described if ranker else "none"),

@@ -35,10 +35,11 @@ Doubt = Literal[
     "annotated short form",
     "unexplained short form",
     "listed short form",
+    "several meanings",
 ]
 """Why it is open what a text means: it is a name of the concept in other case only ("all"); a short
-form without a document, annotated with the concept or not; one that its document leaves open; or
-one that a list of short forms explains."""
+form without a document, annotated with the concept or not; one that its document leaves open; one
+that a list of short forms explains; or a name that people use for several concepts."""
 _STATUS = {ALTERNATIVE: "current", OBSOLETE: "obsolete", MERGED: "merged"}
 _WAYS = 3  # from a root to a concept that are shown
 _CHILDREN = 500  # that are shown
@@ -317,6 +318,7 @@ class DictionaryNames:
         dictionary: the dictionary, with annotated mentions as names of kind `training`.
         options: whether short forms that a text defines are looked for.
         concepts: the rows of the concepts whose names are found; None: all.
+        everyday: names that people use, each with the row of the name that it stands for.
     """
 
     def __init__(
@@ -324,12 +326,14 @@ class DictionaryNames:
         dictionary: Dictionary,
         options: TextOptions,
         concepts: NDArray[np.int32] | None = None,
+        everyday: Iterable[tuple[str, int]] = (),
     ) -> None:
         self._dictionary, self._options = dictionary, options
         rows = np.arange(len(dictionary.names))
         if concepts is not None:
             rows = np.flatnonzero(np.isin(dictionary.name_concept, concepts))
-        self._finder = Finder((dictionary.names[row], row) for row in rows.tolist())
+        own = ((dictionary.names[row], row) for row in rows.tolist())
+        self._finder = Finder(own, everyday)
         self._facts: dict[str, Facts] = {}
 
     def find(self, text: str) -> Findings:
@@ -366,7 +370,10 @@ class DictionaryNames:
         """The name of the dictionary that a match is, in the spelling of the dictionary.
 
         It is empty where the match has the normal form of a name, or is no name as it stands there.
+        A name that people use is in the spelling of their list.
         """
+        if match.kind == "name" and match.key in self._finder.others:
+            return self._finder.others[match.key]
         facts = self.facts(match.key)
         if match.kind != "name" or normalize(findings.written(match)) in facts.normal:
             return ""

@@ -226,8 +226,8 @@ def _check_form(form: str, also: bool, sets: bool) -> None:
 
 
 def lends(linker: Linker) -> bool:
-    """Whether answers may have other vocabularies as their sources."""
-    return len(linker.dictionary.lent_rows) > 0
+    """Whether answers may have sources: other vocabularies, or names that people use."""
+    return len(linker.dictionary.lent_rows) > 0 or len(linker.everyday) > 0
 
 
 def chunks(

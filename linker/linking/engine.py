@@ -22,8 +22,16 @@ from linker.errors import check_wanted
 from linker.io.outputs import UNSURE
 from linker.linking.broader import SURE, Ancestors, Weights
 from linker.linking.calibration import answers_of
-from linker.linking.matches import Matches
-from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score
+from linker.linking.matches import PLACE, Matches
+from linker.linking.ranking import (
+    DEPTH,
+    DescribedBatch,
+    Ranking,
+    batch_of,
+    by_probability,
+    by_score,
+    of_tied_names,
+)
 from linker.linking.requests import Answer, Request, with_candidates
 from linker.records import Broader, Candidate, Mention, Part, Prediction, Reading
 from linker.search.concepts import Candidates
@@ -32,6 +40,7 @@ from linker.text.assertion import stronger
 from linker.text.british import Spellings
 from linker.text.cells import CellPart
 from linker.text.demands import Demand
+from linker.text.everyday import SOURCE, shipped
 from linker.text.mentions import Definitions
 from linker.text.modifiers import Modifiers
 from linker.text.readings import NameForms, PartWording, Reader, Wording
@@ -45,6 +54,7 @@ LIMITS: dict[Doubt, float] = {
     "annotated short form": 0.75,
     "unexplained short form": 0.75,
     "listed short form": 0.75,
+    "several meanings": 0.75,
 }
 """The most that a confidence can be where a short form stands without a text that explains it.
 
@@ -106,9 +116,14 @@ class Engine:
         )
         columns = dictionary.columns.names
         rows = [] if columns.annotated is None else np.flatnonzero(columns.annotated).tolist()
-        short_forms = linker.short_forms.without(columns.texts[row] for row in rows)
+        everyday = linker.everyday
+        lent = {name.name for name in everyday.short_forms}
+        refused = [n.name for n in shipped() if n.is_short_form and n.name not in lent]
+        annotated = [columns.texts[row] for row in rows]
+        short_forms = linker.short_forms.without([*annotated, *refused])
         # without a ranker no confidence weighs other ways to read
-        self._reader = Reader(names, self.options.text, short_forms, self.ranker is not None)
+        rivals = self.ranker is not None
+        self._reader = Reader(names, self.options.text, short_forms, rivals, everyday)
 
     @cached_property
     def linkable(self) -> NDArray[np.int32]:
@@ -188,7 +203,32 @@ class Engine:
         batch = batch_of(answers, self.generator, self.matches, self.allowed)
         if self.ranker is None:
             return by_score(batch)
-        return by_probability(batch, self.ranker.probabilities(batch.lists))
+        probabilities = self.ranker.probabilities(batch.lists)
+        if tied := self._tied(answers, batch):
+            probabilities = of_tied_names(batch, probabilities, tied)
+        return by_probability(batch, probabilities)
+
+    def _tied(self, answers: Sequence[Answer], batch: DescribedBatch) -> dict[int, int]:
+        """The mentions that are a name of several concepts, with the row of the name.
+
+        Those that were annotated as having no concept are none.
+        """
+        table, lists = self.generator.table, batch.lists
+        is_shared = lists.values[:, PLACE["meanings"]] > 0
+        has_shared = np.unique(
+            np.searchsorted(lists.starts, np.flatnonzero(is_shared), "right") - 1
+        )
+        tied: dict[int, int] = {}
+        for mention in has_shared.tolist():
+            answer = answers[mention]
+            first = answer.readings[0]
+            if len(first.parts) > 1 or answer.is_empty or answer.nil_evidence:
+                continue
+            row = table.row(first.parts[0].form)
+            found = batch.found.names[slice(*lists.starts[mention : mention + 2].tolist())]
+            if row >= 0 and len(table.concepts_of(row)) > 1 and (found == row).any():
+                tied[mention] = row
+        return tied
 
     def allowed(self, demands: Sequence[Demand | None], found: Candidates) -> NDArray[np.bool_]:
         """Which candidates of some texts fulfil what each of these demands, (candidates,)."""
@@ -343,12 +383,14 @@ class Engine:
             for concept, entry, score, sparse, dense, sure in ranking.cells_of(
                 lookup, part.form, k
             ):
-                identifier, name, matched, lender = self._texts(concept, entry)
+                identifier, name, matched, lender = self.matched(part, concept, entry)
                 if sure is not None and sure > limit:
                     sure = limit
                 candidates.append(
                     Candidate(identifier, name, matched, score, sparse, dense, lender, sure)
                 )
+            if part.meaning and not part.meaning.is_sure:
+                candidates = self._with_other_meanings(candidates, answer, ranking, part, k)
             said = stronger(part.assertion, answer.assertion)
             of_part = Part(part.text, part.expanded, spans, tuple(candidates), assertion=said)
             of_part = _answered(answer.request, of_part, is_none)
@@ -361,6 +403,51 @@ class Engine:
                 of_part = replace(of_part, broader=broader)
             parts.append(of_part)
         return tuple(parts)
+
+    def matched(self, part: PartWording, concept: int, entry: int) -> tuple[str, str, str, str]:
+        """What a candidate shows: its id and preferred name, the name that matched, who lent it.
+
+        Args:
+            part: the text that was looked up.
+            concept: the row of the candidate.
+            entry: the row of the name of the dictionary.
+        """
+        identifier, name, matched, lender = self._texts(concept, entry)
+        if part.meaning and self.normalize(matched) == part.form:
+            return identifier, name, part.meaning.name.name, SOURCE
+        return identifier, name, matched, lender
+
+    def _with_other_meanings(
+        self,
+        candidates: Sequence[Candidate],
+        answer: Answer,
+        ranking: Ranking,
+        part: PartWording,
+        k: int,
+    ) -> list[Candidate]:
+        """The candidates of a text that people use for several concepts, with the other concepts.
+
+        Args:
+            candidates: of the meaning that won.
+            answer: the mention.
+            ranking: of the batch.
+            part: the text in that meaning.
+            k: candidates that are wanted.
+        """
+        by_concept = {candidate.concept_id: candidate for candidate in candidates}
+        for number, way in zip(ranking.readings_of(answer), answer.readings, strict=True):
+            other = way.parts[0]
+            if len(way.parts) > 1 or other.text != part.text or other.meaning is None:
+                continue
+            for concept, entry, score, sparse, dense, sure in ranking.cells_of(
+                ranking.lookup(number), other.form, 1
+            ):
+                shown = self.matched(other, concept, entry)
+                limited = None if sure is None else min(sure, LIMITS["several meanings"])
+                candidate = Candidate(*shown[:3], score, sparse, dense, shown[3], limited)
+                by_concept.setdefault(candidate.concept_id, candidate)
+        in_order = sorted(by_concept.values(), key=lambda c: -(c.confidence or 0.0))
+        return in_order[:k]
 
     def _answers(
         self, answer: Answer, ranking: Ranking, lookup: int, limit: float, part: Part
@@ -403,6 +490,9 @@ class Engine:
         """
         if part.is_listed:
             return "listed short form"
+        if part.meaning and not part.meaning.is_sure:
+            is_short = part.meaning.name.kind == "short"
+            return "listed short form" if is_short else "several meanings"
         concept = ranking.first(lookup)
         if part.expanded is not None or concept is None:
             return None

@@ -52,6 +52,7 @@ _DOUBTS: dict[Doubt, str] = {
     "annotated short form": "is an annotated short form, and no text says what it stands for",
     "unexplained short form": "is a short form, and its document does not say what it stands for",
     "listed short form": "is a short form that a list explains, not its text",
+    "several meanings": "is one of several concepts that people mean by the text",
 }
 _RULES = {
     "words": "the words of its name, which stand in the order of the mention",
@@ -299,14 +300,16 @@ class _Text:
             values = self.inputs[place, : len(COLUMNS)].tolist()
             match = {c: round(v, 6) for c, v in zip(COLUMNS, values, strict=True) if v}
             behind = self._behind(place)
+        shown = self.engine.matched(self.part, int(ranked.concepts[place]), entry)
+        _, _, matched_name, lender = shown
         return Record(
             rank=place + 1,
             **_named(self.engine, int(ranked.concepts[place])),
             matched=Record(
-                text=name.text,
+                text=matched_name,
                 kind=name.kind,
-                source=name.source,
-                lent=bool(dictionary.lender(entry)),
+                source=lender or name.source,
+                lent=bool(lender),
                 exact=table.texts[int(ranked.names[place])] == self.part.form,
                 annotated=0 if annotated is None else int(annotated[entry]),
             ),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tabulate import tabulate
 
 from linker.arguments import WHOLE, Kind, public
-from linker.dictionary import Dictionary, hierarchy
+from linker.dictionary import Dictionary, everyday, hierarchy
 from linker.dictionary.lookup import DictionaryNames
 from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError, shown
@@ -43,7 +43,9 @@ from linker.linking.words import Words
 from linker.records import Document, Mention, Prediction, Selection
 from linker.search.concepts import Generator
 from linker.search.hybrid import HybridGenerator
+from linker.text import everyday as everyday_names
 from linker.text import short_forms, spelling
+from linker.text.everyday import EverydayNames
 from linker.text.mentions import Item, several
 from linker.text.short_forms import ShortForms
 
@@ -444,7 +446,13 @@ class Linker:
     @cached_property
     def found_names(self) -> DictionaryNames:
         """Finds the names of the concepts that it can answer with."""
-        return DictionaryNames(self.dictionary, self.options.text, self.linkable)
+        table = self.generator.table
+        everyday = []
+        for name in self.everyday.in_texts():
+            row = table.row(self.normalize(name.target))
+            if row >= 0:
+                everyday.append((name.name, int(table.entries[table.indptr[row]])))
+        return DictionaryNames(self.dictionary, self.options.text, self.linkable, everyday)
 
     @cached_property
     def normalize(self) -> Callable[[str], str]:
@@ -456,6 +464,17 @@ class Linker:
             corrections=self.corrections,
             language=options.text.language,
         )
+
+    @cached_property
+    def everyday(self) -> EverydayNames:
+        """The names that people use that its dictionary is lent; a part has those of the whole."""
+        if self.whole:
+            return self.whole.everyday
+        options = self.options.text
+        if not options.everyday or options.biosyn or "en" not in options.codes:
+            return EverydayNames()
+        table = self.generator.table
+        return everyday.lent(self.dictionary, table, self.normalize, everyday_names.shipped())
 
     def rank_names(self, texts: Sequence[str], k: int) -> list[NameOrders]:
         """The k best names of each text, for the protocol `biosyn`; see `Engine.names`."""

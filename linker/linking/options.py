@@ -113,7 +113,7 @@ _GROUPS = tuple(n for n in LinkerOptions.__dataclass_fields__ if n not in ("reci
 
 _BIOSYN: Changes = {
     "normalize": dataclasses.asdict(NORMALIZE["biosyn"]),
-    "text": {"biosyn": True},
+    "text": {"biosyn": True, "everyday": False},
     "sparse": {"analyzer": "char", "ngram_min": 1, "ngram_max": 2, "sublinear": False},
     "transformer": {"pooling": "cls", "normalize": False},
     "align": {"epochs": 0},

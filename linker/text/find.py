@@ -240,12 +240,21 @@ class Finder:
 
     Args:
         names: as written, each with its row.
+        others: further names that are found where none of these has their form.
     """
 
-    def __init__(self, names: Iterable[tuple[str, int]]) -> None:
+    def __init__(
+        self, names: Iterable[tuple[str, int]], others: Iterable[tuple[str, int]] = ()
+    ) -> None:
         self.rows: dict[str, list[int]] = {}  # form -> rows of its names
+        self.others: dict[str, str] = {}  # form -> what it is as written, of the others
         for name, row in names:
             self.rows.setdefault(key(name), []).append(row)
+        for name, row in others:
+            form = key(name)
+            if form not in self.rows:
+                self.others[form] = name
+                self.rows[form] = [row]
         self.rows.pop("", None)
         self._search = Gazetteer(self.rows, overlapping=True)
 

@@ -44,6 +44,9 @@ class TextOptions(OptionGroup):
     composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
     # read off what stands around a name: marks, codes, dates, "history of"; several names in a cell
     cells: bool = True
+    # know names that people use, such as "lazy eye", and short forms of clinical notes, in English;
+    # they stand below the names of the dictionary
+    everyday: bool = True
     # as in BioSyn: short forms have their letters in order, and a composite that is annotated is
     # one name of its joined parts; else it is no name
     biosyn: bool = False

@@ -19,6 +19,7 @@ from linker.text.assertion import stronger
 from linker.text.cells import Aside, CellPart
 from linker.text.composites import IsName
 from linker.text.demands import Demand, demand_of
+from linker.text.everyday import EverydayNames, Meaning
 from linker.text.mentions import Definitions, TextOptions
 from linker.text.modifiers import Modifiers
 from linker.text.normalize import BROKEN
@@ -107,6 +108,7 @@ class PartWording:
     form: str = ""  # what is looked up, in normal form
     assertion: Assertion = "present"
     is_listed: bool = False  # a list of short forms gave the long form, no document did
+    meaning: Meaning | None = None  # what people mean by it, which is looked up
     errors: int = 0  # letters that differ, of what was respelt
     aside: Aside | None = None  # what was left out
     used: tuple[abbreviations.Pair, ...] = ()  # the short forms that were expanded
@@ -137,6 +139,34 @@ class Wording:
         return tuple(part.looked_up for part in self.parts)
 
 
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """What lists say of a mention: its short forms, and what people mean by names that they use."""
+
+    short_forms: ShortForms
+    everyday: Callable[[str], Sequence[Meaning]]
+
+    def meanings(self, text: str) -> Sequence[Meaning]:
+        """What people mean by a text, unless a list of the user explains it."""
+        return () if self.short_forms.is_of_user(text) else self.everyday(text)
+
+    def wordings(self, text: str, is_name: IsName) -> list[PartWording]:
+        """What a text is looked up as: all that people mean by it, or with its long forms."""
+        is_own = is_name(text)
+        meanings = [
+            meaning
+            for meaning in self.meanings(text)
+            if is_name(meaning.name.target) and (meaning.is_recased or not is_own)
+        ]
+        if meanings:
+            return [PartWording(text, m.name.target, meaning=m) for m in meanings]
+        long = self.short_forms.expand(text)
+        if long == text:
+            return []
+        is_listed = self.short_forms.has_short_form(text)
+        return [PartWording(text, long, is_listed=is_listed)]
+
+
 Way = tuple[ReadingKind, list[PartWording]]
 """A way to read a mention: its kind, and the parts."""
 
@@ -150,12 +180,14 @@ class Reader:
         options: `cells`, `abbreviations` and `composites` say which ways there are.
         short_forms: those of clinical notes, for mentions without a document.
         rivals: whether there are ways beside the most usual one.
+        everyday: the names that people use that the dictionary is lent.
     """
 
     names: NameForms
     options: TextOptions
     short_forms: ShortForms = field(default_factory=ShortForms)
     rivals: bool = True
+    everyday: EverydayNames = field(default_factory=EverydayNames)
 
     def divide(self, mention: str, definitions: Definitions | None = None) -> list[CellPart]:
         """The names that a mention holds: one, or those of a cell with several.
@@ -169,22 +201,25 @@ class Reader:
         """
         if not self.options.cells:
             return [CellPart(mention)]
-        known = partial(self._is_known, listed=self._listed(definitions))
+        listed = self._listed(definitions)
+        is_used = partial(self._is_used, listed=listed)
+        known = partial(self._is_known, listed=listed)
         text, is_alone = cells.plain(mention), definitions is None
-        codes, is_name = self.options.codes, self.names.is_name
         modifiers = self.names.modifiers
         return cells.parts(
             text,
-            is_name,
-            codes,
+            is_used,
+            self.options.codes,
             is_known=known,
             is_modifier=modifiers.__contains__,
             lines=is_alone,
         )
 
-    def _listed(self, definitions: Definitions | None) -> ShortForms:
-        """The list of short forms, which is for mentions without a document."""
-        return self.short_forms if definitions is None else ShortForms()
+    def _listed(self, definitions: Definitions | None) -> _Listed:
+        """What lists say: all of it of mentions without a document, in texts what is clear."""
+        if definitions is None:
+            return _Listed(self.short_forms, self.everyday.of_cell)
+        return _Listed(ShortForms(), self.everyday.of_mention)
 
     def of_names(
         self, found: Sequence[CellPart], definitions: Definitions | None = None
@@ -213,15 +248,15 @@ class Reader:
                 break
         return list(wordings.values())
 
-    def _told(self, part: PartWording, name: CellPart, listed: ShortForms) -> PartWording:
+    def _told(self, part: PartWording, name: CellPart, listed: _Listed) -> PartWording:
         """A part with its normal form, its assertion, and what its answer must fulfil."""
         form, said = self.names.normalize(part.looked_up), stronger(part.assertion, name.assertion)
         demand = None
-        if not self.names.is_name(name.text):
-            demand = demand_of(name.text, listed.expand)
+        if not part.meaning and not self.names.is_name(name.text):
+            demand = demand_of(name.text, listed.short_forms.expand)
         return replace(part, form=form, assertion=said, demand=demand)
 
-    def _of_several(self, text: str, definitions: Definitions, listed: ShortForms) -> PartWording:
+    def _of_several(self, text: str, definitions: Definitions, listed: _Listed) -> PartWording:
         """One of several names in a cell: in the first way in which all of it is a name."""
         ways = [
             parts[0]
@@ -230,28 +265,37 @@ class Reader:
         ]
         return next((part for part in ways if self.names.is_name(part.looked_up)), ways[0])
 
-    def _is_known(self, text: str, listed: ShortForms) -> bool:
-        """Whether a text is a name as it is, without grades, by a list, or without errors."""
-        is_name = self.names.is_part
-        ways = (text, listed.expand(text), *(short for short, _ in cells.shortened(text)))
-        if any(cells.is_respelt(way, is_name) for way in ways):
-            return True
-        return any(map(is_name, self.names.respell(self.names.normalize(text))[:1]))
+    def _is_used(self, text: str, listed: _Listed) -> bool:
+        """Whether a text is a name of the dictionary, or one that people use for it."""
+        return self.names.is_name(text) or bool(listed.meanings(text))
 
-    def _of_one(self, text: str, definitions: Definitions, listed: ShortForms) -> Iterator[Way]:
+    def _is_known(self, text: str, listed: _Listed) -> bool:
+        """Whether a text is a name as it is, without grades, by a list, or without errors."""
+        is_part = self.names.is_part
+        long = listed.short_forms.expand(text)
+        ways = (text, long, *(short for short, _ in cells.shortened(text)))
+        if any(cells.is_respelt(way, is_part) or listed.meanings(way) for way in ways):
+            return True
+        return any(map(is_part, self.names.respell(self.names.normalize(text))[:1]))
+
+    def _of_one(self, text: str, definitions: Definitions, listed: _Listed) -> Iterator[Way]:
         """The ways to read a mention that stands for itself, without what stands around it."""
-        is_name, long = self.names.is_name, listed.expand(text)
-        if is_name(long) and not is_name(text):
-            yield "expanded", [PartWording(text, long, is_listed=True)]
+        is_name = self.names.is_name
+        is_used = partial(self._is_used, listed=listed)
+        expanded = listed.wordings(text, is_name)
+        is_lent = any(part.meaning for part in expanded)
+        if expanded and is_name(expanded[0].looked_up) and (is_lent or not is_name(text)):
+            for part in expanded:
+                yield "expanded", [part]
             return
         if self.options.cells and not is_name(text):
-            short = cells.ungraded(text, is_name)
-            if short != text and is_name(cells.unbracketed(short)):
+            short = cells.ungraded(text, is_used)
+            if short != text and is_used(cells.unbracketed(short)):
                 yield from self._of_one(short, definitions, listed)
                 return
         yield from self._as_written(text, definitions)
-        if long != text:
-            yield "expanded", [PartWording(text, long, is_listed=True)]
+        for part in expanded:
+            yield "expanded", [part]
         if not self.options.cells or len(text) > cells.LONGEST or is_name(text):
             return
         known = partial(self._is_known, listed=listed)
@@ -268,10 +312,10 @@ class Reader:
             yield "split", [replace(p, assertion=a) for p, a in zip(parts, said, strict=True)]
         for short, aside in cells.shortened(text):
             yield "shortened", [PartWording(short, None, aside=aside)]
-            if (expanded := listed.expand(short)) != short:
-                yield "expanded", [PartWording(short, expanded, is_listed=True, aside=aside)]
+            for part in listed.wordings(short, is_name):
+                yield "expanded", [replace(part, aside=aside)]
         is_short = text.isupper() and len(text) < _SPELT_OUT
-        if not is_short and not is_name(long):
+        if not is_short and not any(is_name(part.looked_up) for part in expanded):
             form = self.names.normalize(text)
             for respelt in self.names.respell(form)[:_MOST_RESPELT]:
                 pairs = zip(form.split(), respelt.split(), strict=True)

@@ -1,20 +1,20 @@
-"""Short forms of clinical notes, each with the long form that it has most often.
+"""Short forms and shortened words of clinical notes, each with the long form that it mostly has.
 
-A cell has no text that explains them, so that what they give is never sure.
+A cell has no text that explains short forms, so that what they give is never sure. A shortened word
+("chr" for chronic) leaves nothing open where the whole is a name then.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
-from itertools import dropwhile
 
 from linker.errors import OnError, stop
 from linker.io.files import Pathlike
+from linker.text import everyday
 from linker.text.spelling import read_pairs
 
 _TOKEN = re.compile(r"[^\W_](?:[\w.'-]*[\w.])?(?:/[\w.]*)?|#")
@@ -23,42 +23,58 @@ _ANY_CASE = 4  # letters of a short form from which on its case does not count
 
 @dataclass(frozen=True)
 class ShortForms:
-    """Short forms with their long forms.
+    """Short forms and shortened words, with what they stand for.
 
     Attributes:
-        exact: those whose case counts: "RA".
-        folded: others, in lower case: "htn", "dz".
-        cells: what is one only as a whole text, in lower case: "diabetic", "crohn's".
+        exact: short forms whose case counts: "RA".
+        folded: others, in lower case: "nsclc".
+        words: shortened words, in lower case: "chr".
     """
 
     exact: Mapping[str, str] = field(default_factory=dict)
     folded: Mapping[str, str] = field(default_factory=dict)
-    cells: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def expand(self, text: str) -> str:
         """A text with the long forms in the place of its short ones."""
-        whole = self.cells.get(text.lower().replace("’", "'"))
-        return whole or _TOKEN.sub(lambda token: self._long(token[0]), text)
+        return _TOKEN.sub(lambda token: self._long(token[0]), text)
+
+    def has_short_form(self, text: str) -> bool:
+        """Whether a text holds a short form; a shortened word is none."""
+        return any(self._short_form(token[0]) is not None for token in _TOKEN.finditer(text))
 
     def _long(self, token: str) -> str:
+        long = self._short_form(token)
+        if long is not None:
+            return long
+        word = token.lower()
+        return self.words.get(word) or self.words.get(word.rstrip(".")) or token
+
+    def _short_form(self, token: str) -> str | None:
+        """What a token stands for, if it is a short form."""
         for written in (token, token.rstrip(".")):
             long = self.exact.get(written) or self.folded.get(written.lower())
             if long is not None:
                 return long
-        return token
+        return None
+
+    def is_of_user(self, text: str) -> bool:
+        """Whether a list of the user explains a whole text."""
+        long = self._short_form(text)
+        return long is not None and shipped()._short_form(text) != long
 
     def beside(self, others: ShortForms) -> ShortForms:
         """These, and others, which win."""
-        theirs = {short.lower() for short in (*others.exact, *others.folded)}
         return ShortForms(
             {**self.exact, **others.exact},
             {**self.folded, **others.folded},
-            {cell: long for cell, long in self.cells.items() if cell not in theirs},
+            {**self.words, **others.words},
         )
 
     def without(self, names: Iterable[str]) -> ShortForms:
         """These, without what ships of short forms that are among names: the names win."""
-        ours, known = shipped(), {name.lower() for name in names}
+        ours = shipped()
+        known = {name.lower() for name in names}
 
         def kept(own: Mapping[str, str], of_ours: Mapping[str, str]) -> dict[str, str]:
             return {
@@ -70,18 +86,22 @@ class ShortForms:
         return ShortForms(
             kept(self.exact, ours.exact),
             kept(self.folded, ours.folded),
-            kept(self.cells, ours.cells),
+            kept(self.words, ours.words),
         )
 
 
 @lru_cache(maxsize=1)
 def shipped() -> ShortForms:
-    """The short forms that come with linker."""
-    text = (resources.files("linker.text") / "short_forms.tsv").read_text("utf-8")
-    rows = dropwhile(lambda line: line.startswith("#"), text.splitlines())
-    return _of(
-        (row["short"], row["long"], row["kind"]) for row in csv.DictReader(rows, delimiter="\t")
-    )
+    """The short forms and shortened words that come with linker."""
+    letters = _of((n.name, n.target) for n in everyday.shipped() if n.is_short_form)
+    return ShortForms(letters.exact, letters.folded, _shortened_words())
+
+
+def _shortened_words() -> dict[str, str]:
+    """The shortened words that come with linker; a lone # is one of them, and begins no note."""
+    text = (resources.files("linker.text") / "shortened_words.tsv").read_text("utf-8")
+    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("# "))
+    return {word.lower(): long for word, long in rows}
 
 
 def read(path: Pathlike, on_error: OnError = stop) -> ShortForms:
@@ -105,22 +125,19 @@ def read(path: Pathlike, on_error: OnError = stop) -> ShortForms:
 
     for _ in read_pairs(path, "\t", problem_of, on_error):
         pass
-    return _of((short, long, "disease") for short, long in known.items())
+    return _of(known.items())
 
 
 def _folded(short: str) -> str:
     return short.lower() if len(short) >= _ANY_CASE else short
 
 
-def _of(rows: Iterable[tuple[str, str, str]]) -> ShortForms:
+def _of(pairs: Iterable[tuple[str, str]]) -> ShortForms:
     exact: dict[str, str] = {}
     folded: dict[str, str] = {}
-    cells: dict[str, str] = {}
-    for short, long, kind in rows:
-        if kind == "cell":
-            cells[short] = long
-        elif kind == "word" or len(short) >= _ANY_CASE:
+    for short, long in pairs:
+        if len(short) >= _ANY_CASE:
             folded[short.lower()] = long
         else:
             exact[short] = long
-    return ShortForms(exact, folded, cells)
+    return ShortForms(exact, folded)

@@ -187,6 +187,26 @@ def test_what_has_no_answer(
     assert linker.explain("heart attack").parts[0].rejected is (none > 0.5 or first < 0.05)
 
 
+def test_a_name_of_several_concepts_is_one_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "diseases.tsv"
+    path.write_text(
+        "id\tname\tsynonyms\n"
+        "D:1\tAcrocephalosyndactyly\tPfeiffer syndrome\n"
+        "D:2\tCraniosynostosis\tPfeiffer syndrome\n"
+        "D:3\tInfectious mononucleosis\tPfeiffer disease\n",
+        encoding="utf-8",
+    )
+    linker = train(Dictionary.read(path), encoder="tfidf").with_ranker(fixed(0.1, 0.6, 0.3))
+    tied, plain = linker.link(["Pfeiffer syndrome", "Pfeiffer disease"], k=3)
+    # 0.1 and nothing, and half each of 0.9, which "none" and "missed" have
+    assert [(c.concept_id, c.confidence) for c in tied.parts[0].candidates[:2]] == [
+        ("D:1", pytest.approx(0.55)),
+        ("D:2", pytest.approx(0.45)),
+    ]
+    assert not tied.parts[0].nil
+    assert plain.parts[0].nil  # of one concept "none" may be more probable
+
+
 def test_each_name_of_a_list_is_answered_as_it_is_alone(toy: Linker) -> None:
     toy = toy.with_ranker(Ranker.shipped())
     names = ["heart attack", "blood count"]

@@ -1,0 +1,161 @@
+"""Names that people use for diseases and findings: "lazy eye", "lockjaw", "water on the brain".
+
+The table comes with linker; `linker.dictionary.everyday` says which of its names a dictionary is
+lent, below its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Any, Literal, NamedTuple, get_args
+
+from linker.errors import InputError
+from linker.text.normalize import normalize
+
+FILE = "everyday.tsv"
+SOURCE = f"linker:{FILE}"
+"""What outputs say of an answer that was found by a name of the table."""
+
+Kind = Literal[
+    "lay",
+    "slang",
+    "shortened",
+    "adjective",
+    "short",
+    "British",
+    "Irish",
+    "American",
+    "Australian",
+]
+
+KINDS = get_args(Kind)
+
+_SPELLING = (("ae", "e"), ("oe", "e"), ("our", "or"))  # British to American
+_REMEMBERED = 30_000  # texts whose meanings are kept
+_LONGEST = 80  # characters of a text that is looked up
+_ARTICLES = ("the ", "a ", "an ", "my ")
+
+
+class EverydayName(NamedTuple):
+    """A row of the table."""
+
+    name: str
+    target: str  # a name of a dictionary, which it stands for
+    kind: Kind
+
+    @property
+    def is_short_form(self) -> bool:
+        """Whether it is one word of letters, which is read inside of texts, too."""
+        return self.kind == "short" and " " not in self.name and "&" not in self.name
+
+    @property
+    def is_in_texts(self) -> bool:
+        """Whether it is clear enough for running text: two words and more, and no slang."""
+        words = _without_article(self.name).split()
+        return self.kind not in ("slang", "short") and len(words) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a text means by a name of the table."""
+
+    name: EverydayName
+    is_sure: bool  # whether nothing else is meant by it
+    is_recased: bool = False  # whether the dictionary has it as a short form in other case
+
+
+@lru_cache(maxsize=1)
+def shipped() -> tuple[EverydayName, ...]:
+    """The names that come with linker, in the order of the table."""
+    return read((resources.files("linker.text") / FILE).read_text("utf-8"))
+
+
+def read(text: str) -> tuple[EverydayName, ...]:
+    """Read a table: name, what it stands for and kind, with tabs between; a # begins a note.
+
+    Args:
+        text: the table.
+
+    Raises:
+        InputError: a row has not three fields, one of them is empty, or the kind is unknown.
+    """
+    names: list[EverydayName] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("#"):
+            continue
+        fields = line.split("\t")
+        if len(fields) != 3 or not all(map(str.strip, fields)):
+            raise InputError(FILE, "this is no row of three fields", line=number, value=line)
+        name, target, kind = fields
+        if kind not in KINDS:
+            raise InputError(FILE, "there is no such kind", line=number, value=kind)
+        names.append(EverydayName(name, target, kind))  # type: ignore[arg-type]
+    return tuple(names)
+
+
+def form_of(text: str) -> str:
+    """What the ways to write an everyday name have in common.
+
+    >>> form_of("Athlete’s foot"), form_of("colour-blind")
+    ('athletes foot', 'color blind')
+    """
+    form = normalize(text.replace("’", "'").replace("'", ""))
+    for british, american in _SPELLING:
+        form = form.replace(british, american)
+    return form
+
+
+def _without_article(text: str) -> str:
+    """A text without an article in front of it."""
+    return text.removeprefix(next((a for a in _ARTICLES if text.startswith(a)), ""))
+
+
+class EverydayNames:
+    """The names of the table that a dictionary is lent.
+
+    Args:
+        meanings: what each form of a name means.
+        short_forms: those of one word, which are read inside of texts.
+    """
+
+    def __init__(
+        self,
+        meanings: Mapping[str, Sequence[Meaning]] | None = None,
+        short_forms: Sequence[EverydayName] = (),
+    ) -> None:
+        self._meanings = meanings or {}
+        self.short_forms = tuple(short_forms)
+        self.of_cell = lru_cache(_REMEMBERED)(self._of_cell)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with an empty cache
+        return EverydayNames, (self._meanings, self.short_forms)
+
+    def __len__(self) -> int:
+        """How many pairs of a name and its meaning are lent."""
+        return sum(map(len, self._meanings.values())) + len(self.short_forms)
+
+    def _of_cell(self, text: str) -> Sequence[Meaning]:
+        """What a whole text means, in the order of the table; () where no name is lent for it."""
+        if len(text) > _LONGEST or not self._meanings:
+            return ()
+        form = form_of(text)
+        if form not in self._meanings:
+            form = _without_article(form)
+            if form not in self._meanings and form.endswith("s") and " " in form:
+                form = form[:-1]
+        meanings = self._meanings.get(form, ())
+        if text.isupper():  # "COLD" is the short form, "cold" is not
+            return [meaning for meaning in meanings if not meaning.is_recased]
+        return meanings
+
+    def in_texts(self) -> Iterator[EverydayName]:
+        """The names that are looked for in running text."""
+        for meanings in self._meanings.values():
+            yield from (meaning.name for meaning in meanings if meaning.name.is_in_texts)
+
+    def of_mention(self, text: str) -> Sequence[Meaning]:
+        """As `of_cell`, of a mention in running text: what is clear enough there."""
+        return tuple(m for m in self.of_cell(text) if m.name.is_in_texts)

@@ -1,0 +1,98 @@
+"""The table of names that people use, and what a text means by them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linker.errors import InputError
+from linker.text.everyday import (
+    KINDS,
+    EverydayName,
+    EverydayNames,
+    Meaning,
+    form_of,
+    read,
+    shipped,
+)
+
+LAZY_EYE = EverydayName("lazy eye", "Amblyopia", "lay")
+DEAF = EverydayName("colour-deaf", "Deafness", "British")
+RUNS = EverydayName("the runs", "Diarrhea", "slang")
+COLD = EverydayName("cold", "Common Cold", "lay")
+NAMES = (LAZY_EYE, DEAF, RUNS, COLD)
+LENT = EverydayNames({form_of(n.name): [Meaning(n, True, n is COLD)] for n in NAMES})
+
+
+def names_of(meanings: object) -> list[EverydayName]:
+    assert isinstance(meanings, list | tuple)
+    return [meaning.name for meaning in meanings]
+
+
+def test_the_table_is_whole() -> None:
+    names = shipped()
+    assert len(names) >= 4_000
+    assert {name.kind for name in names} == {*KINDS}
+    # no row says what another says; the case of short forms counts
+    rows = Counter(
+        (n.name if n.kind == "short" else form_of(n.name), form_of(n.target)) for n in names
+    )
+    assert [row for row, times in rows.items() if times > 1] == []
+    assert [n for n in names if n.name != n.name.strip() or not form_of(n.name)] == []
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["lazy eye", "lazy eye\tAmblyopia", "lazy eye\t\tlay", "lazy eye\tAmblyopia\tlay\tBritish", ""],
+)
+def test_rows_with_other_fields(row: str) -> None:
+    with pytest.raises(InputError) as raised:
+        read(f"# notes\npop eye\tExophthalmos\tslang\n{row}\nred eye\tConjunctivitis\tlay\n")
+    assert (raised.value.line, raised.value.path) == (3, "everyday.tsv")
+
+
+def test_a_kind_that_is_unknown() -> None:
+    with pytest.raises(InputError) as raised:
+        read("lazy eye\tAmblyopia\tScottish\n")
+    assert raised.value.line == 1
+    assert read("# notes\n#\nlazy eye\tAmblyopia\tlay\n") == (LAZY_EYE,)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("lazy eye", [LAZY_EYE]),
+        ("Lazy-Eye", [LAZY_EYE]),
+        ("LAZY EYES", [LAZY_EYE]),
+        ("a lazy eye", [LAZY_EYE]),
+        ("color deaf", [DEAF]),
+        ("runs", []),  # "the runs" alone
+        ("the runs", [RUNS]),
+        ("lazy", []),
+        ("lazy eye of the left", []),
+        ("cold", [COLD]),
+        ("Cold", [COLD]),
+        ("COLD", []),  # which the dictionary has
+        ("lazy eye " * 100, []),
+        ("", []),
+        ("...", []),
+    ],
+)
+def test_what_a_cell_means(text: str, expected: list[EverydayName]) -> None:
+    assert names_of(LENT.of_cell(text)) == expected
+
+
+def test_running_text_has_names_of_several_words_that_are_no_slang() -> None:
+    assert names_of(LENT.of_mention("lazy eye")) == [LAZY_EYE]
+    assert LENT.of_mention("the runs") == ()
+    assert LENT.of_mention("cold") == ()
+    assert [*LENT.in_texts()] == [LAZY_EYE]
+
+
+@given(st.text(max_size=100))
+def test_forms_are_stable(text: str) -> None:
+    assert form_of(form_of(text)) == form_of(text)
+    assert EverydayNames().of_cell(text) == ()
