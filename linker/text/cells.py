@@ -339,8 +339,9 @@ def _of_clause(
     whole = bare(clause.text, is_name, codes, is_known=is_known)
     if not any(map(str.isalpha, whole.text)):
         return
-    written = [text for text in _ONE["listed"].split(clause.text) if text.strip()]
+    written = [text for text in _ONE["listed"].split(clause.text) if any(map(str.isalpha, text))]
     members = [bare(text, is_name, codes, is_known=is_known) for text in written]
+    members = [member for member in members if any(map(str.isalpha, member.text))]
     is_list = len(members) > 1 and all(is_known(member.text) for member in members)
     is_one = is_name(whole.text) or (not is_list and len(composites.split(whole.text, is_name)) > 1)
     if is_one or len(members) < 2:
