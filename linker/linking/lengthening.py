@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from linker.dictionary import Dictionary
 from linker.linking.words import Words, stem
 from linker.text.readings import Lengthened
+from linker.text.word_forms import is_common
 
 _TOKEN = re.compile(r"[^\W_]+\.?")
 _MOST_TOKENS = 6
@@ -41,6 +42,7 @@ class _Token:
     text: str
     words: frozenset[int]  # that it may be
     is_cut: bool  # whether it may be only the beginning of a word
+    is_no_word: bool  # whether it is cut, as it is no common word, or has a point
     is_initials: bool  # whether its letters may stand for a word each
 
 
@@ -98,7 +100,7 @@ class Lengthening:
             if token is None:
                 return []
             tokens.append(token)
-        if not (is_expanded or any(token.is_cut or token.is_initials for token in tokens)):
+        if not (is_expanded or any(token.is_no_word or token.is_initials for token in tokens)):
             return []
         found: dict[frozenset[int], tuple[float, int, int]] = {}  # by their words
         for row in self._names_with(tokens).tolist():
@@ -148,7 +150,9 @@ class Lengthening:
                 begun = frozenset()
         if not known and not begun and not is_initials:
             return None
-        return _Token(text, known | begun, bool(begun - known), is_initials)
+        is_cut = bool(begun - known)
+        is_no_word = is_cut and (has_point or not is_common(text))
+        return _Token(text, known | begun, is_cut, is_no_word, is_initials)
 
     def _beginning_with(self, text: str) -> frozenset[int]:
         """The words that begin with a text."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import cast
 
@@ -25,7 +25,7 @@ _STRENGTH: dict[Assertion, int] = {  # of two cues the stronger one counts
 }
 _REACH = 10  # words between a cue and a name of running text
 _REACH_BEHIND = 5
-_MARKS = ".,:;!)]([=–-"  # beside the words of a cue
+_MARKS = ".,:;!)]([=–−-"  # beside the words of a cue
 _SENTENCE = re.compile(r"[.!?]\s+(?=[A-Z\"(])|;\s|[\n\t]")
 
 _RELATIVES = (
@@ -34,7 +34,7 @@ _RELATIVES = (
     *("relative", "relatives"),
 )
 _OF_RELATIVES = ("with", "had", "has", "diagnosed with", "died of", "died from")
-_WRITTEN_OUT = 4  # letters of a cue of another language than the text's that is looked for
+_WRITTEN_OUT = 3  # letters of a cue of another language than the text's that is looked for
 
 
 @lru_cache(maxsize=1)
@@ -57,23 +57,40 @@ class _Table:
     Attributes:
         cell, text: the class of each phrase, by its side, in cells and in running text.
         weak: phrases of cells that count only where the rest is a name.
+        foreign: those of them that are of none of the languages.
+        tests: phrases of cells that may be the result of a test of a disease beside them.
+        leads: words that may stand in front of a cue, and say nothing, by the side of the cue.
         ends: what ends a scope.
+        connectives: what ends a scope inside a cell, beside `ends`.
     """
 
     cell: dict[str, dict[str, Assertion]]
     text: dict[str, dict[str, Assertion]]
-    weak: set[tuple[str, str]]
-    ends: list[str]
+    weak: set[tuple[str, str]] = field(default_factory=set)
+    foreign: set[tuple[str, str]] = field(default_factory=set)
+    ends: list[str] = field(default_factory=list)
+    connectives: set[str] = field(default_factory=set)
+    tests: set[str] = field(default_factory=set)
+    leads: dict[str, set[str]] = field(default_factory=lambda: {"before": set(), "behind": set()})
 
     @cached_property
     def first_words(self) -> frozenset[str]:
         """The first words of the cues that cells begin with."""
-        return frozenset(phrase.split()[0].rstrip(_MARKS) for phrase in self.cell["before"])
+        before = frozenset(phrase.split()[0].rstrip(_MARKS) for phrase in self.cell["before"])
+        return before | self.leads["before"]
+
+    @cached_property
+    def denials(self) -> frozenset[str]:
+        """The words that deny what follows them: "no"."""
+        before = self.cell["before"].items()
+        return frozenset(
+            phrase for phrase, said in before if said == "absent" and " " not in phrase
+        )
 
     @cached_property
     def last_words(self) -> frozenset[str]:
         """The last words of the cues that cells end with."""
-        return frozenset(phrase.split()[-1].strip(_MARKS) for phrase in self.cell["behind"])
+        return frozenset(map(_last_word, self.cell["behind"]))
 
     @cached_property
     def in_text(self) -> re.Pattern[str]:
@@ -88,19 +105,27 @@ def _table(codes: tuple[str, ...]) -> _Table:
 
     In cells those of all others are known, too, if they are written out and the rest is a name.
     """
-    table = _Table({"before": {}, "behind": {}}, {"before": {}, "behind": {}}, set(), [])
+    table = _Table({"before": {}, "behind": {}}, {"before": {}, "behind": {}})
     for language, said, side, where, phrase in sorted(
         _rows(), key=lambda row: row[0] not in (*codes, "en")
     ):
         is_other = language not in (*codes, "en")
-        if side == "end":
+        if side == "end" and where == "cell":
+            table.connectives.add(phrase)
+        elif side == "end":
             table.ends.extend([] if is_other else [phrase])
-        elif (is_other and len(phrase) < _WRITTEN_OUT) or phrase in table.cell[side]:
+        elif side == "lead":
+            table.leads[where].update([] if is_other else [phrase])
+        elif is_other and (where == "own" or len(phrase) < _WRITTEN_OUT):
             continue
-        else:
+        elif phrase not in table.cell[side]:
             table.cell[side][phrase] = cast(Assertion, said)
+            if is_other:
+                table.foreign.add((side, phrase))
             if is_other or where == "name":
                 table.weak.add((side, phrase))
+            elif where == "test":
+                table.tests.add(phrase)
             elif where == "text":
                 table.text[side][phrase] = cast(Assertion, said)
     return table
@@ -115,6 +140,11 @@ def _either(phrases: Iterable[str]) -> str:
         + (r"(?![\w'-])" if phrase[-1].isalnum() else "")
         for phrase in ordered
     )
+
+
+def _last_word(text: str) -> str:
+    """The last word of a cell or a cue, without marks."""
+    return re.split(r"[\s:;,=(\[–−-]", text.rstrip(_MARKS))[-1]
 
 
 def stronger(first: Assertion, second: Assertion) -> Assertion:
@@ -142,11 +172,19 @@ _NOT = re.compile(
     r"(.*?\S)\s+(?:(?:is|was|are|were|has|have|had|been)\s+)*(?:not|never)\s*",
     re.IGNORECASE | re.DOTALL,
 )
+_SHORT_NOT = re.compile(r"n't\b")  # "wasn't"
+_MINUS = {ord("−"): "-", ord("–"): "-"}
 _TOKEN = re.compile(r"[^\s:;,]+[:;,]?|[:;,]")
 _BEHIND_PHRASE, _BEFORE_PHRASE = " \t.,!)]", "([:=–-,; "
 _BEHIND_CUE = re.compile(r"^[ \n:;,.–-]*(?:(?:and/or|and|or)\s+)?", re.IGNORECASE)
-_SET_APART = ":(=–-"
+_JOINED = re.compile(r"\w-([^\W\d_]+)\W*$")  # "seizure-free"
+_SET_APART = ":([=–−-~"
 _LONGEST = 8  # words of a cue
+_TESTED = re.compile(  # the end of a text that a result behind it is rather of: "tumor HER2"
+    r"[\s,](?:[A-Z][A-Z0-9/+-]{1,9}|(?<=, )[\w-]+|(?i:rh|rhesus|gram|double|triple|smear|culture"
+    r"|sputum|nod(?:e|es|al)|margins?|receptors?|antibod(?:y|ies)|antigen|factor|cytology|biopsy"
+    r"|tests?|screen|swab|pcr|serology|markers?|mutation|stain(?:ing)?|coombs|group|symptoms?))$"
+)
 
 
 def cue_of(
@@ -165,14 +203,15 @@ def cue_of(
     table, words = _table(codes), cell.lower().split()
     if not words:
         return None
-    is_behind = behind and words[-1].strip(_MARKS) in table.last_words
-    if re.split(r"[:;,]", words[0])[0].rstrip(_MARKS) not in table.first_words:
+    is_behind = behind and _last_word(words[-1]) in table.last_words
+    first = re.split(r"[:;,]", words[0])[0].rstrip(_MARKS)
+    if table.first_words.isdisjoint((first, first.removesuffix("n't"))):
         return _cue_behind(cell, table) if is_behind else None
     ends = [match.end() for match in _TOKEN.finditer(cell)]
     cues = [
         Cue(table.cell["before"][phrase], rest, ("before", phrase) in table.weak)
         for end in ends[:_LONGEST]
-        if (phrase := _phrase(cell[:end], table.cell["before"]))
+        if (phrase := _phrase(cell[:end], table.cell["before"], table.leads["before"]))
         and (rest := _BEHIND_CUE.sub("", cell[end:], count=1)) is not None
     ]
     if cues and any(map(str.isalnum, cues[-1].rest)):
@@ -183,29 +222,145 @@ def cue_of(
 def _cue_behind(cell: str, table: _Table) -> Cue | None:
     """The longest cue that a cell ends with."""
     starts = [match.start() for match in re.finditer(r"[^\s:;,([=]+|[([]", cell)]
+    if joined := _JOINED.search(cell):
+        starts.append(joined.start(1))
     for start in starts[-_LONGEST:]:
         rest = cell[:start].rstrip(_BEFORE_PHRASE)
-        phrase = _phrase(cell[start:].strip(_BEHIND_PHRASE).lstrip("(["), table.cell["behind"])
+        written = cell[start:].strip(_BEHIND_PHRASE).lstrip("([")
+        phrase = _phrase(written, table.cell["behind"], table.leads["behind"])
         if not phrase or not any(map(str.isalnum, rest)):
             continue
         said = table.cell["behind"][phrase]
-        is_apart = cell[len(rest) : start].strip()[-1:] in tuple(_SET_APART)
+        mark = cell[len(rest) : start].strip()[-1:] or cell[start]
+        is_joined = cell[len(rest) : start] == "-"
+        if is_joined and said != "absent":
+            continue  # "HIV-positive"
+        is_apart = mark in _SET_APART and not is_joined
+        is_weak = is_joined or (("behind", phrase) in table.weak and not is_apart)
+        if phrase in table.tests and not is_joined:
+            is_weak = bool(_TESTED.search(rest))
         if denied := _NOT.fullmatch(rest):
             rest, said = denied[1], _TURNED[said]
-        return Cue(said, rest.strip(), ("behind", phrase) in table.weak and not is_apart)
+        return Cue(said, rest.strip(), is_weak)
     return None
 
 
-def _phrase(text: str, phrases: Mapping[str, Assertion]) -> str:
-    """A text as a phrase that is known, with or without the marks behind it; else empty."""
-    text = " ".join(text.lower().split())
-    return next((t for t in (text, text.rstrip(":;,.–-")) if t in phrases), "")
+def _phrase(text: str, phrases: Mapping[str, Assertion], leads: Collection[str] = ()) -> str:
+    """A text as a phrase that is known; else empty.
+
+    Args:
+        text: the text, with or without marks behind it.
+        phrases: that are known.
+        leads: words that may stand in front of a phrase.
+    """
+    words = text.lower().translate(_MINUS).split()
+    while words:
+        phrase = " ".join(words)
+        written_out = _SHORT_NOT.sub(" not", phrase)
+        for variant in (phrase, phrase.rstrip(":;,.–-"), written_out):
+            if variant in phrases:
+                return variant
+        if words[0] not in leads:
+            return ""
+        words = words[1:]
+    return ""
+
+
+def alone(cell: str, codes: tuple[str, ...]) -> Assertion | None:
+    """What a cell says of the name before it that is a cue of such a name, and nothing else."""
+    table = _table(codes)
+    return table.cell["behind"].get(_phrase(cell, table.cell["behind"], table.leads["behind"]))
 
 
 def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:
     """What a cell says of those behind it that is a cue and a colon: "FH:", "Denies:"."""
     phrases = _table(codes).cell["before"]
     return phrases.get(_phrase(cell, phrases)) if cell.endswith(":") else None
+
+
+@dataclass(frozen=True, slots=True)
+class InnerCue:
+    """A cue inside a cell, of what follows it."""
+
+    start: int  # in characters of the cell
+    end: int
+    assertion: Assertion  # "present": it hides a denial ("not only")
+    is_denial: bool
+    is_weak: bool  # whether it counts only between names
+    is_foreign: bool  # whether it is a denial in none of the languages of the texts
+
+
+_INNER_WORD = re.compile(r"[^\s()\[\]{},;:|]+")
+_BEFORE_WORD = "-–—+&/."  # signs that are typed before a word without a blank
+
+
+def cues_inside(cell: str, codes: tuple[str, ...]) -> list[InnerCue]:
+    """The cues of what follows them, anywhere in a cell: at each place the longest.
+
+    Args:
+        cell: a text of which strong separators divide nothing.
+        codes: of the languages whose cues are looked for, beside those of English.
+    """
+    table = _table(codes)
+    words = [
+        (_word_start(match, table.first_words), match.end()) for match in _INNER_WORD.finditer(cell)
+    ]
+    cues: list[InnerCue] = []
+    covered = 0
+    for place, (start, _) in enumerate(words):
+        first = cell[start : words[place][1]].lower().rstrip(_MARKS)
+        if first[:1] == "?" and first[1:2].isalpha():
+            cues.append(InnerCue(start, start + 1, "possible", False, True, False))
+        if start < covered or first not in table.first_words:
+            continue
+        for end in (end for _, end in reversed(words[place : place + _LONGEST])):
+            phrase = _phrase(cell[start:end], table.cell["before"])
+            if phrase:
+                covered = end
+                cues.extend(_inner_cue(start, end, phrase, table))
+                break
+    return cues
+
+
+def _word_start(word: re.Match[str], first_words: frozenset[str]) -> int:
+    """Where a word starts: behind the signs and the slash in front of it if a cue does there."""
+    text = word[0].lower()
+    if text.rstrip(_MARKS) in first_words:
+        return word.start()
+    shorter = text.rpartition("/")[2].lstrip(_BEFORE_WORD)
+    is_cue = shorter.rstrip(_MARKS) in first_words
+    return word.end() - len(shorter) if is_cue else word.start()
+
+
+def _inner_cue(start: int, end: int, phrase: str, table: _Table) -> Iterator[InnerCue]:
+    """The cue that a phrase inside a cell is, if it denies, doubts or hides a denial."""
+    said = table.cell["before"][phrase]
+    is_hidden = said == "present" and phrase.split()[0] in table.denials  # "not only"
+    is_denial = said == "absent" or is_hidden
+    if said != "present" or is_hidden:
+        key = ("before", phrase)
+        is_foreign = is_denial and key in table.foreign
+        yield InnerCue(start, end, said, is_denial, key in table.weak, is_foreign)
+
+
+def behind_at(cell: str, start: int, end: int, codes: tuple[str, ...]) -> int:
+    """Where the longest cue ends that stands behind a name and begins at a place; -1: none does."""
+    phrases = _table(codes).cell["behind"]
+    ends = [match.end() for match in _INNER_WORD.finditer(cell, start, end)]
+    cues = (stop for stop in reversed(ends[:_LONGEST]) if _phrase(cell[start:stop], phrases))
+    return next(cues, -1)
+
+
+def ends_scope(word: str, codes: tuple[str, ...], *, in_list: bool) -> bool:
+    """Whether a word of a cell ends the scope of the cue before it.
+
+    Args:
+        word: in any case.
+        codes: of the languages.
+        in_list: whether the cue governs a list, whose members "and" joins.
+    """
+    table = _table(codes)
+    return word.lower() in table.ends or (not in_list and word.lower() in table.connectives)
 
 
 def in_text(text: str, spans: Sequence[Span], codes: tuple[str, ...]) -> list[Assertion]:

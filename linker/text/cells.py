@@ -9,19 +9,23 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from linker.records import Assertion
-from linker.text import assertion
+from linker.records import Assertion, Span
+from linker.text import assertion, clauses, composites, scales
 from linker.text.assertion import stronger
+from linker.text.clauses import Clause
 from linker.text.composites import IsName
 from linker.text.modifiers import kept_together
 from linker.text.normalize import rows_of, without_unseen
 
 LONGEST = 1_000  # characters of a cell that is read
 _MOST_ROUNDS = 10  # in which marks and cues are taken off
+_LONGEST_NAME = 200  # characters of a text that may be a name, or end with one
+_MOST_WORDS = 8  # of a text that is searched for a name at its end
+_SHORTEST = 4  # characters of such a name
 
 _LINE = re.compile(r"<\s*(?:br|/p|/li|/div|/td|/tr)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
@@ -51,11 +55,17 @@ _PRESENT: Assertion = "present"
 _AROUND = re.compile(r"^[\W_]+|(?<![\W_])[\W_]+$")  # a run is entered at its start alone
 _UNMARKED = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '-])*[^\W\d_]")
 _ASKED = re.compile(r"\s*[(\[]?\?+[)\]]?\s*")
-_SIGNED = re.compile(r"\s*\(\s*[-–]\s*\)\s*|\s*:\s*[-–]\s*$")
+_CROSSED_LETTERS = re.compile(r"(?:[^\u0335-\u0338][\u0335-\u0338])+")
+_CROSSED_OUT = re.compile(
+    r"~~(?P<marked>.+?)~~|<(?P<tag>s|del|strike)\b[^<>]*>(?P<tagged>.*?)</(?P=tag)\s*>",
+    re.IGNORECASE | re.DOTALL,
+)
 _WRAPPED = re.compile(r"([(\[{<\"'“‘«|])\s*(.+?)\s*([)\]}>\"'”’»|])", re.DOTALL)
+_PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _CLOSING = dict(zip("([{<\"'“‘«|", ")]}>\"'”’»|", strict=True))
 
-_STRONG = re.compile(r"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s)\s*")
+_STATES = r"(?:(?:he|she|pt|patient)\s+)?(?:has|have|positive for|\+ve for|diagnosed with)\s"
+_STRONG = re.compile(rf"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s|,\s*(?={_STATES}))\s*", re.IGNORECASE)
 _STRONG_IN_TEXT = re.compile(r"\s*[;|¦]\s*")
 _ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)](?:\s*(?=[^\W\d_])|\s+(?=\d+[^\W\d_]))")
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
@@ -78,12 +88,20 @@ class CellPart:
 
     text: str
     assertion: Assertion = "present"
+    is_doubtful: bool = False  # it counts only if it names a concept: "no medication" does not
 
 
 def plain(text: str) -> str:
-    """A text without tags, entities and unseen characters, with β for ß and straight quotes."""
+    """A text without tags, entities and unseen characters, with β for ß and straight quotes.
+
+    What is crossed out stands on a line of its own, with a sign of denial.
+    """
+    if not text.isascii():
+        text = _CROSSED_LETTERS.sub(lambda m: f"\n∅ {m[0][::2]}\n", text)
     if "&" in text:
         text = html.unescape(text)
+    if "~~" in text or "</" in text:
+        text = _CROSSED_OUT.sub(lambda m: f"\n∅ {m['marked'] or m['tagged']}\n", text)
     if "<" in text:
         text = _TAG.sub("", _LINE.sub("\n", text))
     if "ß" in text:
@@ -121,30 +139,47 @@ def parts(
         return [CellPart(text)]  # also "unknown", where the dictionary has such a concept
     if is_nothing(text, codes):
         return []
-    whole = bare(text, is_name, codes, behind=False)
+    known = is_known or is_name
+    whole = bare(text, is_name, codes, is_known=known, behind=False)
     if is_name(whole.text):  # which may hold a semicolon
         return [whole]
-    known = is_known or is_name
-    between, found, of_all = _STRONG if lines else _STRONG_IN_TEXT, [], _PRESENT
-    pieces = [piece for item in _items(text) for piece in between.split(item)]
-    if any(piece.count("(") > piece.count(")") for piece in pieces):
-        pieces = [text]  # "(G6PD; EC 1.1.1.49)" is one bracket
+    between = _STRONG if lines else _STRONG_IN_TEXT
+    found: list[CellPart] = []
+    of_all = _PRESENT
+    if lines and ":" in text:
+        text = _ONE["ticked"].sub(r"\1;", text)  # "asthma: no gout: yes"
+    pieces = [piece for item in _items(text) for piece in _outside_brackets(item, between)]
     pieces = kept_together(pieces, is_modifier)
-    for piece in pieces:
+    read = _clauses if lines else _read
+    for place, piece in enumerate(pieces):
+        if lines and (values := scales.spans(piece, is_name, is_first=not place)):
+            piece = ", ".join(clauses.without(piece, values))
         if _ONE["alone"].fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
         if (said := assertion.heading(piece.strip(), codes)) is not None:
             of_all = said
             continue
-        of_piece = list(_read(piece, is_name, known, codes, is_modifier))
+        of_last = assertion.alone(piece.strip(" ()[]."), codes)
+        if found and of_last is not None and not is_nothing(piece, codes):
+            found[-1] = CellPart(found[-1].text, stronger(found[-1].assertion, of_last))
+            continue
+        of_piece = list(read(piece, is_name, known, codes, is_modifier))
         of_all = _heading_of(piece, codes) or of_all
-        found += [CellPart(p.text, stronger(p.assertion, of_all)) for p in of_piece]
+        found += [replace(p, assertion=stronger(p.assertion, of_all)) for p in of_piece]
     return list(dict.fromkeys(found))
 
 
 def _is_signed(text: str) -> bool:
     """Whether a text has signs that the normal form drops, and that say something."""
-    return "?" in text or bool(_SIGNED.search(text))
+    if not _may_be_signed(text):
+        return "?" in text
+    return "?" in text or any(_ONE[name].search(text) for name in ("denied", "denied_behind"))
+
+
+def _may_be_signed(text: str) -> bool:
+    """Whether a text begins or ends with what is no letter and no digit, or with "Ø"."""
+    ends = text[:1] + text[-1:]
+    return not ends.isalnum() or "ø" in ends.lower()
 
 
 def _heading_of(piece: str, codes: tuple[str, ...]) -> Assertion | None:
@@ -182,11 +217,26 @@ def _items(text: str) -> list[str]:
     ]
 
 
+def _outside_brackets(text: str, between: re.Pattern[str]) -> list[str]:
+    """A text split at separators, but for those in a bracket: "(G6PD; EC 1.1.1.49)"."""
+    pieces, start = [], 0
+    for match in between.finditer(text):
+        piece = text[start : match.start()]
+        is_outside = all(
+            piece.count(opening) <= piece.count(closing) or closing not in text
+            for opening, closing in _PAIRS
+        )
+        if is_outside:
+            pieces.append(piece)
+            start = match.end()
+    return [*pieces, text[start:]]
+
+
 def _read(
     piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...], is_modifier: IsName
 ) -> Iterator[CellPart]:
     """The name in a piece of a cell, or the names that weak separators divide."""
-    whole = bare(piece, is_name, codes)
+    whole = bare(piece, is_name, codes, is_known=is_known)
     if not any(map(str.isalpha, whole.text)) or is_nothing(piece, codes):
         return
     members = [] if is_name(whole.text) else divided(piece, is_name, is_known, codes, is_modifier)
@@ -195,6 +245,124 @@ def _read(
         yield from members
     else:
         yield whole
+
+
+def _clauses(
+    piece: str,
+    is_name: IsName,
+    is_known: IsName,
+    codes: tuple[str, ...],
+    is_modifier: IsName,
+) -> Iterator[CellPart]:
+    """The names in a piece of a cell, whose clauses are read one by one, in their order."""
+
+    def is_named(text: str) -> bool:
+        is_long = len(text) > _LONGEST_NAME
+        return not is_long and _is_named(
+            bare(text, is_name, codes, is_known=is_known).text, is_name, is_known
+        )
+
+    def is_whole(text: str) -> bool:
+        short = ungraded(_without_marks(text, is_name), is_name)
+        return is_name(short) and any(f" {word} " in short for word in clauses.DENYING)
+
+    piece = _ONE["either"].sub("with or without", piece)
+    is_alone = scales.is_alone(piece.strip(" ()[].,:")) or clauses.is_empty(piece, codes)
+    if is_alone and not is_name(bare(piece, is_name, codes).text):
+        return
+    cut = clauses.cut(piece, codes, is_name, is_named, is_whole)
+    members: list[CellPart] = []
+    rests: list[str] = []
+    for rest in cut.rests if cut else [piece]:
+        asides = _asides(rest, is_name, is_known, codes)
+        members += [aside for aside, _ in asides]
+        rests += clauses.without(rest, [span for _, span in asides]) if asides else [rest]
+    denied = [
+        part
+        for clause in (cut.clauses if cut else ())
+        for part in _of_clause(clause, is_name, is_known, codes)
+    ]
+    members += _of_rests(rests, denied, is_name, is_known, codes, is_modifier)
+    yield from sorted(members + denied, key=lambda member: piece.find(member.text.split()[0]))
+
+
+def _asides(
+    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+) -> list[tuple[CellPart, Span]]:
+    """The names that brackets say something of, with the spans of these: "(gout: no)"."""
+    asides = []
+    for match in _BRACKETS.finditer(piece):
+        if any(map(str.isalpha, piece[: match.start()])):
+            inner = bare(match[0].strip(" ()[]{}"), is_name, codes, is_known=is_known)
+            is_list = _ONE["listed"].search(inner.text) and not is_name(inner.text)
+            if inner.assertion != _PRESENT and is_known(inner.text) and not is_list:
+                asides.append((inner, match.span()))
+    return asides
+
+
+def _of_rests(
+    rests: list[str],
+    denied: list[CellPart],
+    is_name: IsName,
+    is_known: IsName,
+    codes: tuple[str, ...],
+    is_modifier: IsName,
+) -> list[CellPart]:
+    """The names in what is left of a piece, which may have commas between them.
+
+    Args:
+        rests: what is left, one text for a piece without clauses.
+        denied: the names in the clauses, which count among those between the commas.
+        is_name, is_known, codes, is_modifier: as of `parts`.
+    """
+    members = list(_read(", ".join(rests), is_name, is_known, codes, is_modifier))
+    if len(members) != 1 or (len(rests) == 1 and not denied):
+        return members
+    divisible = divided(", ".join(rests), is_name, is_known, codes, is_modifier)
+    divisible = [member for member in divisible if not _ONE["tail"].match(f" {member.text} ")]
+    known = sum(is_known(member.text) for member in divisible)
+    known_denied = sum(not part.is_doubtful for part in denied)
+    if 2 * (known + known_denied) < len(divisible) + len(denied):
+        divisible = []
+    whole = _read(rests[0], is_name, is_known, codes, is_modifier)
+    return divisible or [
+        *whole,
+        *(
+            member
+            for rest in rests[1:]
+            if not _ONE["tail"].match(f" {rest} ")  # "on insulin" names nothing
+            for member in _read(rest, is_name, is_known, codes, is_modifier)
+        ),
+    ]
+
+
+def _of_clause(
+    clause: Clause, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+) -> Iterator[CellPart]:
+    """The names in a clause; those that are no names of the dictionary are doubtful."""
+    whole = bare(clause.text, is_name, codes, is_known=is_known)
+    if not any(map(str.isalpha, whole.text)):
+        return
+    written = [text for text in _ONE["listed"].split(clause.text) if text.strip()]
+    members = [bare(text, is_name, codes, is_known=is_known) for text in written]
+    is_list = len(members) > 1 and all(is_known(member.text) for member in members)
+    is_one = is_name(whole.text) or (not is_list and len(composites.split(whole.text, is_name)) > 1)
+    if is_one or len(members) < 2:
+        is_certain = is_one or _is_named(whole.text, is_name, is_known)
+        yield CellPart(whole.text, stronger(whole.assertion, clause.assertion), not is_certain)
+        return
+    for member in members:
+        said = stronger(member.assertion, clause.assertion)
+        yield CellPart(member.text, said, not is_known(member.text))
+
+
+def _is_named(text: str, is_name: IsName, is_known: IsName) -> bool:
+    """Whether a text is a name, in another spelling perhaps, or its last words are one."""
+    if is_known(text):
+        return True
+    words = text.split()
+    endings = (" ".join(words[place:]) for place in range(1, min(len(words), _MOST_WORDS)))
+    return any(len(ending) >= _SHORTEST and is_name(ending) for ending in endings)
 
 
 def divided(
@@ -206,17 +374,17 @@ def divided(
     """
     if len(text) > LONGEST or not _ONE["weak"].search(text):
         return []
-    inner = bare(text, is_name, codes, behind="," not in text)
+    inner = bare(text, is_name, codes, is_known=is_known, behind="," not in text)
     written = [member for member in _ONE["weak"].split(inner.text) if member.strip()]
     written = kept_together(written, is_modifier)
     if len(written) < 2 or any(m.count("(") != m.count(")") for m in written):
         return []
     of_all = stronger(inner.assertion, "possible" if _VERSUS.search(text) else _PRESENT)
-    members = [bare(member, is_name, codes) for member in written]
+    members = [bare(member, is_name, codes, is_known=is_known) for member in written]
     are_names = all(any(map(str.isalpha, member.text)) for member in members)
     if not are_names or not any(is_known(member.text) for member in members):
         return []
-    return [CellPart(m.text, stronger(m.assertion, of_all)) for m in members]
+    return [replace(m, assertion=stronger(m.assertion, of_all)) for m in members]
 
 
 def is_respelt(text: str, is_name: IsName) -> bool:
@@ -224,31 +392,58 @@ def is_respelt(text: str, is_name: IsName) -> bool:
     return is_name(text) or (text[-1:] == "s" and is_name(text[:-1]))
 
 
-def bare(text: str, is_name: IsName, codes: tuple[str, ...], *, behind: bool = True) -> CellPart:
+def bare(
+    text: str,
+    is_name: IsName,
+    codes: tuple[str, ...],
+    *,
+    is_known: IsName | None = None,
+    behind: bool = True,
+) -> CellPart:
     """A text without marks, codes, dates and cues at its ends, and what the cues say.
 
     Args:
         text: a cell, or a part of one.
         is_name: tells the names of the dictionary, of which nothing is taken off.
         codes: of the languages whose cues are looked for.
+        is_known: tells what may be a name in another spelling; None: `is_name`.
         behind: whether cues at the end are.
     """
+    known = is_known or is_name
     said, text, before = _PRESENT, text.strip(), ""
     if "?" in (text[:2] + text[-3:]):
         said, text = "possible", _ASKED.sub(" ", text).strip()
-    if signed := _SIGNED.search(text):
-        said, text = "absent", (text[: signed.start()] + " " + text[signed.end() :]).strip()
     for _ in range(_MOST_ROUNDS):
-        if text == before or is_name(text):
+        if text == before:
             break
         before = text
-        text = _without_marks(text, is_name)
+        text, said = _without_signs(text, said)
+        if is_name(text):
+            break
+        text, said = _without_signs(_without_marks(text, is_name), said)
         if is_name(text):
             break
         cue = assertion.cue_of(text, codes, is_name, behind=behind)
-        if cue and (not cue.is_weak or is_name(_without_marks(cue.rest, is_name))):
+        if cue and (not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), known)):
             text, said = cue.rest, stronger(said, cue.assertion)
     return CellPart(text, said)
+
+
+def _without_signs(text: str, said: Assertion) -> tuple[str, Assertion]:
+    """A text without the signs of denial at its ends, and what is said then."""
+    if not _may_be_signed(text):
+        return text, said
+    for sign in ("denied", "denied_behind"):
+        match = _ONE[sign].search(text)
+        rest = text[: match.start()] + text[match.end() :] if match else ""
+        if any(map(str.isalpha, rest)):
+            text, said = rest.strip(), stronger(said, "absent")
+    return text, said
+
+
+def _is_spelt(text: str, is_known: IsName) -> bool:
+    """Whether all of a text is known."""
+    return is_known(text) and not _ONE["tail"].search(text)
 
 
 def _without_marks(text: str, is_name: IsName) -> str:

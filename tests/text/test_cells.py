@@ -98,6 +98,57 @@ def test_cues_are_taken_off_and_told(assertion: str, cue: str) -> None:
         assert (normalize(part.text), part.assertion) == (normalize(name), assertion)
 
 
+MARKED = (
+    *(
+        "∅ {}",
+        "[ ] {}",
+        "☐ {}",
+        "( ) {}",
+        "{} ✗",
+        "{}: [ ]",
+        "{} Ø",
+        "{}: −",
+        "<s>{}</s>",
+        "~~{}~~",
+    ),
+    *("{} entered in error", "entered-in-error: {}", "{} | refuted", "{} (error)", "{} [void]"),
+    *("wrongly diagnosed as {}", "{}-free", "{} –ve", "{}=no", "{} wasn't found", "{}; ruled out"),
+    *("pt does not have {}", "{} has been refuted", "{} - diagnosis withdrawn", "{} descartado"),
+    *("kein Verdacht auf {}", "{} (erreur)", "2. ☐ {}"),
+)
+
+
+@pytest.mark.parametrize("mark", MARKED)
+def test_marks_of_denial_and_of_error_are_told(mark: str) -> None:
+    (part,) = parts(plain(mark.format("gout")), is_name, EN)
+    assert part == CellPart("gout", "absent")
+
+
+@pytest.mark.parametrize("mark", ["[x] {}", "☑ {}", "{} ✓", "{}: [x]", "[X]{}", "(✓) {}"])
+def test_what_is_ticked_is_present(mark: str) -> None:
+    assert parts(mark.format("gout"), is_name, EN) == [CellPart("gout")]
+
+
+def test_what_is_crossed_out_in_a_cell_is_denied_alone() -> None:
+    assert read("<del>gout</del> asthma") == "gout (absent) + asthma"
+    assert read("g\u0336o\u0336u\u0336t\u0336") == "gout (absent)"
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *("breast tumour, HER2 negative", "breast tumour HER2-negative", "a myeloma smear neg"),
+        *("refractive error", "gluten-free", "strange melanoma, familial", "HIV-positive"),
+    ],
+)
+def test_what_is_no_denial_stays(cell: str) -> None:
+    assert parts(cell, is_name, EN) == [CellPart(cell)]
+
+
+def test_a_cue_that_can_be_nothing_else_counts_beside_any_text() -> None:
+    assert read("rare thing -ve") == "rare thing (absent)"
+
+
 @pytest.mark.parametrize(
     ("cell", "expected"),
     [
