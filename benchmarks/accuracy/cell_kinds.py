@@ -7,8 +7,8 @@ python benchmarks/accuracy/cell_kinds.py --half chosen --failures  one half; pri
 Writes results/cell_kinds.json; the other half of the result stays. `cell_kinds.tsv` has the half
 for choosing, `cell_kinds_kept.tsv` the half that is kept back, of which no single text is printed.
 FOLDER holds the models m (MEDIC of 2026 with names lent by DOID and HPO), hp (HPO) and m0 (MEDIC).
-The common words are counted in the lines of shared/data/text with odd numbers, from 1 in each file;
-those with even numbers are for the list of words of linker.
+The common words are counted in every second line of the files of shared/data/text, from the second
+one on; the others are for the list of words of linker (scripts/make_common_words.py).
 
 Of each kind: how many cells; how many are wrong with a confidence of `LIKELY` or more, or of `SURE`
 or more; in how many all that is said of the names is told; in how many each name keeps the concept
@@ -279,11 +279,11 @@ class Fillings:
 
     @cached_property
     def words(self) -> list[Filling]:
-        """The commonest words of the lines with odd numbers."""
+        """The commonest words of the lines that the list of linker is not counted in."""
         counts: Counter[str] = Counter()
         for path in sorted(locate("text").glob("*.txt.gz")):
             for number, line in read_lines(path):
-                if number % 2:
+                if number % 2 == 0:  # counted from 1
                     counts.update(re.findall("[a-z]{3,}", line.lower()))
         common = [word for word, _ in sorted(counts.items(), key=lambda at: (-at[1], at[0]))]
         return [Filling({"word": word}) for word in half_of(common[:WORDS], self.half)]

@@ -44,6 +44,8 @@ from linker.text.everyday import SOURCE, shipped
 from linker.text.mentions import Definitions
 from linker.text.modifiers import Modifiers
 from linker.text.readings import NameForms, PartWording, Reader, Wording
+from linker.text.things import adds_direction, says_more, thing
+from linker.text.word_forms import are_other_words, has_other_word, shares_words
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
@@ -55,13 +57,18 @@ LIMITS: dict[Doubt, float] = {
     "unexplained short form": 0.75,
     "listed short form": 0.75,
     "several meanings": 0.75,
+    "other word": 0.4,
+    "other thing": 0.4,
 }
 """The most that a confidence can be where a short form stands without a text that explains it.
 
 From 0.8 on answers are taken without a look, so that all are below. Short forms of a list that
 nobody annotated are below one half; of those that were annotated, or stand in a document, 9 of 10
-and more are right. The ranker is fitted without the limits.
+and more are right. Words that only look like those of a name are below one half, too. The ranker is
+fitted without the limits.
 """
+LIKELY = 0.5
+"""The confidence that what is denied needs where it is no name: "no medication" denies nothing."""
 FLOOR = 0.05
 """The confidence below which an answer is none, where no other threshold is asked for."""
 _REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
@@ -159,8 +166,11 @@ class Engine:
             ranking, deeper=self._deeper(names, ranking), in_full=self._in_full(names, ranking)
         )
         for answer in answers:
-            predictions = [self._prediction(name, ranking) for name in answer.names]
-            answer.prediction = self._decided(answer, predictions)
+            predictions = {name.place: self._prediction(name, ranking) for name in answer.names}
+            named = [name for name in answer.names if _is_named(name, predictions[name.place])]
+            answer.names = named or answer.names[:1]
+            kept = [predictions[name.place] for name in answer.names]
+            answer.prediction = self._decided(answer, kept)
         return ranking
 
     def _divide(self, answers: Sequence[Answer]) -> None:
@@ -205,7 +215,7 @@ class Engine:
             return by_score(batch)
         probabilities = self.ranker.probabilities(batch.lists)
         if tied := self._tied(answers, batch):
-            probabilities = of_tied_names(batch, probabilities, tied)
+            probabilities = of_tied_names(batch, probabilities, tied, FLOOR)
         return by_probability(batch, probabilities)
 
     def _tied(self, answers: Sequence[Answer], batch: DescribedBatch) -> dict[int, int]:
@@ -494,8 +504,14 @@ class Engine:
             is_short = part.meaning.name.kind == "short"
             return "listed short form" if is_short else "several meanings"
         concept = ranking.first(lookup)
-        if part.expanded is not None or concept is None:
+        if concept is None:
             return None
+        if self.ranker and self._is_other_thing(answer, ranking, lookup):
+            return "other thing"
+        if part.expanded is not None:
+            return None
+        if self.ranker and self._are_other_words(part, ranking, lookup):
+            return "other word"
         reason = doubt(self.dictionary, part.text, concept)
         if reason is None or reason == "other case":
             return reason
@@ -507,9 +523,45 @@ class Engine:
         is_listed = long in table and concept in table.concepts_of(table.row(long))
         return "listed short form" if is_listed and long != part.form else reason
 
+    def _is_other_thing(self, answer: Answer, ranking: Ranking, lookup: int) -> bool:
+        """Whether a mention names an organism or a measurement, and not its first candidate."""
+        text = answer.name.text if answer.name else answer.text
+        kind = thing(text)
+        if kind is None or self.is_name(text):
+            return False
+        return kind != thing(self._first_name(ranking, lookup))
+
+    def _are_other_words(self, part: PartWording, ranking: Ranking, lookup: int) -> bool:
+        """Whether the first candidate of a text has other words, which are alike by their letters.
+
+        It may share words with the name that it was found by, or with another one of the concept
+        that does not add that what the text names is high, low or abnormal.
+        """
+        if part.form in self.generator.table:
+            return False
+        words = part.form.split()
+        name = self.normalize(self._first_name(ranking, lookup)).split()
+        row = int(ranking.rows(lookup)[0])
+        values = ranking.batch.lists.values[row]
+        if values[PLACE["of_mention"]] > 0:
+            return adds_direction(words, name) or has_other_word(words, name)
+        if not are_other_words(words, name):
+            return False
+        if values[PLACE["of_concept"]] == 0:
+            return True
+        rows = self.dictionary.name_rows(int(ranking.batch.found.concepts[row])).tolist()
+        others = [self.normalize(self.dictionary.names[other]).split() for other in rows]
+        return not any(shares_words(words, other) for other in others if not says_more(other))
+
+    def _first_name(self, ranking: Ranking, lookup: int) -> str:
+        """The name by which the first candidate of a text was found."""
+        first = ranking.rows(lookup)[0]
+        name: str = self.dictionary.names[ranking.batch.found.entries[first]]
+        return name
+
     def _decided(self, answer: Answer, names: Sequence[Prediction]) -> Prediction:
         """The prediction of a mention, given those of its names, as people decided it."""
-        prediction, request = names[0], answer.request
+        prediction, request = replace(names[0], mention=answer.mention), answer.request
         if len(names) > 1:
             parts = tuple(part for name in names for part in name.parts)
             prediction = Prediction(answer.mention, parts, "split")
@@ -573,6 +625,13 @@ class Engine:
             by_score = np.concatenate([first, np.setdiff1d(by_concept, first)])
             result.append(NameOrders(of_one.only(by_score), of_one.only(by_concept)))
         return result
+
+
+def _is_named(name: Answer, prediction: Prediction) -> bool:
+    """Whether a name in a mention counts: a doubtful one does if its concept is probable."""
+    if name.name is None or not name.name.is_doubtful:
+        return True
+    return not any(part.nil for part in prediction.parts) and (prediction.confidence or 0) >= LIKELY
 
 
 def _definitions(answer: Answer) -> Definitions | None:

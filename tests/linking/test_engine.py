@@ -221,6 +221,23 @@ def test_each_name_of_a_list_is_answered_as_it_is_alone(toy: Linker) -> None:
     assert [part.rejected for part in explained] == [False, True]
 
 
+def test_what_is_denied_counts_if_it_names_a_concept(toy: Linker) -> None:
+    toy = toy.with_ranker(Ranker.shipped())
+    cells = ["heart attack no blood count", "heart attack with no hypertension", "unknown, no tea"]
+    first, both, nothing = toy.link(cells)
+    (alone,) = toy.link("heart attack").parts
+    (part,) = first.parts
+    assert (first.mention.text, first.reading) == (cells[0], "whole")
+    assert (part.text, part.assertion, part.nil) == ("heart attack", "present", False)
+    assert part.confidence == pytest.approx(alone.confidence, abs=1e-6)
+    assert (both.reading, both.to_dict()["assertion"]) == ("split", "mixed")
+    found = [(part.best and part.best.concept_id, part.assertion) for part in both.parts]
+    assert found == [("D:3", "present"), ("D:4", "absent")]
+    assert [part.nil for part in nothing.parts] == [True]
+    explained = toy.explain(cells[0]).parts
+    assert [part.lookup["text"] for part in explained] == ["heart attack"]
+
+
 @pytest.mark.parametrize(
     ("mention", "concept", "confidence"),
     [
@@ -240,6 +257,56 @@ def test_lone_short_forms(linker: Linker, mention: str, concept: str, confidence
     best = prediction.parts[0].best
     assert best is not None
     assert (best.concept_id, best.confidence) == (concept, confidence)
+
+
+@pytest.fixture(scope="module")
+def alike(tmp_path_factory: pytest.TempPathFactory) -> Linker:
+    """Names that ordinary words and substances look like, and a ranker that is always sure."""
+    path = tmp_path_factory.mktemp("alike") / "dictionary.tsv"
+    rows = [
+        "D:1\tEdema\toedema",
+        "D:2\tCitrullinemia\tincreased citrulline",
+        "D:3\tSchistosomiasis mansoni\tSchistosoma mansoni infection",
+        "D:4\tPropionic acidemia\t",
+        "D:5\tCobalamin deficiency\t",
+        "D:6\tHypertriglyceridemia\televated triglyceride level",
+        "D:7\tLymphoid Leukemia\tALL",
+    ]
+    path.write_text("id\tname\tsynonyms\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return train(Dictionary.read(path), encoder="tfidf").with_ranker(SURE)
+
+
+@pytest.mark.parametrize(
+    ("mention", "concept", "is_limited"),
+    [
+        ("enema", "D:1", True),
+        ("edemas", "D:1", False),
+        ("edmea", "D:1", False),  # a typing error
+        ("citrulline", "D:2", True),
+        ("citrulline level", "D:2", True),
+        ("citrullinaemia", "D:2", False),
+        ("Schistosoma mansoni", "D:3", True),
+        ("schistosomiasis due to Schistosoma mansoni", "D:3", False),
+        ("propionic acid", "D:4", True),
+        ("cobalamin", "D:5", True),
+        ("cobalamin deficient", "D:5", False),
+        ("elevated triglyceride levels", "D:6", False),
+        ("elevated triglyceride level", "D:6", False),
+        ("and all", "D:7", True),
+    ],
+)
+def test_words_that_look_like_those_of_a_name(
+    alike: Linker, mention: str, concept: str, is_limited: bool
+) -> None:
+    (prediction,) = alike.link([mention])
+    best = prediction.parts[0].best
+    assert best is not None
+    assert best.concept_id == concept
+    assert best.confidence is not None
+    if is_limited:
+        assert best.confidence == 0.4
+    else:
+        assert best.confidence >= 0.97
 
 
 @pytest.mark.parametrize(
