@@ -217,7 +217,7 @@ class Engine:
             return by_score(batch)
         probabilities = self.ranker.probabilities(batch.lists)
         if tied := self._tied(answers, batch):
-            probabilities = of_tied_names(batch, probabilities, tied)
+            probabilities = of_tied_names(batch, probabilities, tied, FLOOR)
         return by_probability(batch, probabilities)
 
     def _tied(self, answers: Sequence[Answer], batch: DescribedBatch) -> dict[int, int]:
