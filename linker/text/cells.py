@@ -18,6 +18,7 @@ from linker.text import assertion, clauses, composites, scales
 from linker.text.assertion import stronger
 from linker.text.clauses import Clause
 from linker.text.composites import IsName
+from linker.text.functions import is_function, lacking
 from linker.text.modifiers import kept_together
 from linker.text.normalize import rows_of, without_unseen
 
@@ -69,6 +70,10 @@ _STRONG = re.compile(rf"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s|,\s*(?={_S
 _STRONG_IN_TEXT = re.compile(r"\s*[;|¦]\s*")
 _ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)](?:\s*(?=[^\W\d_])|\s+(?=\d+[^\W\d_]))")
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
+
+_STAGE = re.compile(r"(.*[^\W\d_])[ -](?:st\.? |gr\.? |stage )?(\d[ab]?|[IV]{1,3})", re.IGNORECASE)
+_CUT = re.compile(r"[^\W\d_]{2}\.\s+[^\W\d_]")
+_SIDE = re.compile(r"(?<![\w/])(?:[LR]|[LR]t|LT|RT|B/L|bilat|left|right|bilateral)(?![\w/])\.?")
 
 # what a name may lack: how bad, how far, on which side
 _BRACKETS = re.compile(r"\s*[(\[{][^()\[\]{}]*[)\]}]?\s*")
@@ -146,6 +151,7 @@ def parts(
         text = _ONE["ticked"].sub(r"\1;", text)  # "asthma: no gout: yes"
     pieces = [piece for item in _items(text) for piece in _outside_brackets(item, between)]
     pieces = kept_together(pieces, is_modifier)
+    pieces = [part for piece in pieces for part in _without_normal(piece, is_name, known, codes)]
     read = _clauses if lines else _read
     for place, piece in enumerate(pieces):
         if lines and (values := scales.spans(piece, is_name, is_first=not place)):
@@ -155,14 +161,42 @@ def parts(
         if (said := assertion.heading(piece.strip(), codes)) is not None:
             of_all = said
             continue
-        of_last = assertion.alone(piece.strip(" ()[]."), codes)
-        if found and of_last is not None and not is_nothing(piece, codes):
-            found[-1] = CellPart(found[-1].text, stronger(found[-1].assertion, of_last))
+        cue = piece.strip(" ()[].")
+        of_last = assertion.alone(cue, codes)
+        is_cue = not is_nothing(piece, codes) or assertion.is_normal(cue, codes)
+        if found and of_last is not None and is_cue:
+            found[-1] = replace(found[-1], assertion=stronger(found[-1].assertion, of_last))
             continue
         of_piece = list(read(piece, is_name, known, codes, is_modifier))
         of_all = _heading_of(piece, codes) or of_all
         found += [replace(p, assertion=stronger(p.assertion, of_all)) for p in of_piece]
     return list(dict.fromkeys(found))
+
+
+def _without_normal(
+    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+) -> list[str]:
+    """A piece without what it says to be normal beside a name, unless that is a name, too.
+
+    Of "epilepsy, development normal" it is "epilepsy"; where no name stands beside it, each is
+    left: "gait normal, speech normal".
+    """
+    clauses_of_piece = [clause for clause in piece.split(", ") if clause.strip()]
+    if len(clauses_of_piece) < 2:
+        return [piece]
+    cues = [assertion.cue_of(clause.strip(), codes, is_name) for clause in clauses_of_piece]
+    if not any(cue and cue.is_normal for cue in cues):
+        return [piece]
+    normal: list[str] = []
+    others: list[str] = []
+    for clause, cue in zip(clauses_of_piece, cues, strict=True):
+        (normal if cue and cue.is_normal else others).append(clause)
+    if not others:
+        return normal
+    if not any(is_known(bare(clause, is_name, codes).text) for clause in others):
+        return [piece]
+    named = [clause for clause in normal if is_known(bare(clause, is_name, codes).text)]
+    return [", ".join(others), *named]
 
 
 def _is_signed(text: str) -> bool:
@@ -405,9 +439,13 @@ def bare(
         codes: of the languages whose cues are looked for.
         is_known: tells what may be a name in another spelling; None: `is_name`.
         behind: whether cues at the end are.
+
+    Returns:
+        For a function that is lacking the name of that, or an empty text.
     """
     known = is_known or is_name
     said, text, before = _PRESENT, text.strip(), ""
+    is_normal = False
     if "?" in (text[:2] + text[-3:]):
         said, text = "possible", _ASKED.sub(" ", text).strip()
     for _ in range(_MOST_ROUNDS):
@@ -423,6 +461,11 @@ def bare(
         cue = assertion.cue_of(text, codes, is_name, behind=behind)
         if cue and (not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), known)):
             text, said = cue.rest, stronger(said, cue.assertion)
+            is_normal = is_normal or cue.is_normal
+    if said == "absent" and not is_normal and is_function(text):
+        finding = next(filter(is_name, lacking(text)), "")
+        if finding or not is_name(text):
+            return CellPart(finding)
     return CellPart(text, said)
 
 
@@ -500,6 +543,30 @@ def ungraded(text: str, is_name: IsName) -> str:
 def unbracketed(text: str) -> str:
     """A text without what stands in brackets, unless nothing else is left."""
     return _BRACKETS.sub(" ", text).strip() or text
+
+
+def staged(text: str) -> Iterator[str]:
+    """What a text with a lone number behind it may be: "chronic kidney disease 3".
+
+    The number is of a type or a stage that names may have; else it is left out.
+    """
+    stage = _STAGE.fullmatch(text)
+    if stage:
+        name, number = stage.groups()
+        for word in ("type", "stage", "grade"):
+            yield f"{name} {word} {number}"
+            yield f"{word} {number} {name}"
+        yield name
+
+
+def has_cut_words(text: str) -> bool:
+    """Whether a text has words with a point behind them, and other words behind these."""
+    return _CUT.search(text) is not None
+
+
+def without_sides(text: str) -> str:
+    """A text without the letters and words for sides inside: "osteoarthritis L hip"."""
+    return _SPACE.sub(" ", _SIDE.sub("", text)).strip()
 
 
 def _without_extras(text: str) -> str:
