@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker import Dictionary, Document, Linker, LinkerError, Mention
+from linker.dictionary.lending import ConsideredName, Lending
 from linker.io import mentions as readers
 from linker.linking import ranker as rankers
 from linker.linking.matches import PLACE
 from linker.linking.ranker import MatchLists, Probabilities, Ranker
 from linker.linking.ranking import DEPTH, DescribedBatch, Ranking, by_probability
-from linker.records import GoldGroup, Passage, Prediction
+from linker.records import GoldGroup, Name, Passage, Prediction
 from linker.search.concepts import Candidates
 from linker.training.pipeline import train
 
@@ -290,6 +291,25 @@ def test_words_that_look_like_those_of_a_name(
         assert best.confidence == 0.4
     else:
         assert best.confidence >= 0.97
+
+
+@pytest.mark.parametrize(("is_lent", "confidence"), [(True, 0.4), (False, 0.97)])
+def test_an_organism_is_a_name_only_where_the_dictionary_says_so(
+    tmp_path: Path, is_lent: bool, confidence: float
+) -> None:
+    path = tmp_path / "dictionary.tsv"
+    of_dictionary = "" if is_lent else "Schistosoma haematobium"
+    rows = ["id\tname\tsynonyms", f"D:1\tUrinary bilharziasis\t{of_dictionary}", "D:2\tGout\t"]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    dictionary = Dictionary.read(path)
+    if is_lent:
+        name = Name("Schistosoma haematobium", "Y:1")
+        lending = Lending([ConsideredName(name, "other", ("D:1",), "lent")])
+        dictionary = dictionary.with_lent_names(lending)
+    linker = train(dictionary, encoder="tfidf").with_ranker(SURE)
+    (part,) = linker.link(["Schistosoma haematobium"])[0].parts
+    assert part.best is not None
+    assert (part.best.concept_id, part.best.confidence) == ("D:1", confidence)
 
 
 @pytest.mark.parametrize(
