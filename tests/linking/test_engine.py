@@ -453,6 +453,25 @@ def test_where_nothing_was_entered_nothing_is_answered(
     assert not linker.link(["heart attack"], threshold=threshold)[0].parts[0].nil
 
 
+def test_a_qualified_name_is_as_sure_with_any_marks_and_in_any_order(tmp_path: Path) -> None:
+    path = tmp_path / "findings.tsv"
+    path.write_text(
+        "id\tname\nD:1\tSinusitis, acute\nD:2\tSinusitis\nD:3\tAcute\nD:4\tFever\n",
+        encoding="utf-8",
+    )
+    linker = train(Dictionary.read(path), encoder="tfidf")
+    cells = ["Sinusitis, acute", "acute sinusitis", "sinusitis (acute)", "acute - sinusitis"]
+    found = [linker.link(cell).parts for cell in cells]
+    assert [[part.best and part.best.concept_id for part in parts] for parts in found] == [
+        ["D:1"]
+    ] * len(cells)
+    assert len({part.confidence for parts in found for part in parts}) == 1
+    # alone a modifier may be meant, beside a name it is not
+    assert linker.link("Acute").parts[0].returned[0].concept_id == "D:3"
+    beside = linker.link("fever, acute").parts
+    assert [part.best and part.best.concept_id for part in beside] == ["D:4"]
+
+
 def test_what_a_text_denies_or_lacks_is_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "diseases.tsv"
     path.write_text(
