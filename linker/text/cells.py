@@ -142,12 +142,12 @@ def parts(
     for piece in pieces:
         if _ONE["alone"].fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
-        if (said := assertion.heading(piece.strip(), codes)) is not None:
-            of_all = said
-            continue
         of_last = assertion.alone(piece.strip(" ()[]."), codes)
         if found and of_last is not None and not is_nothing(piece, codes):
             found[-1] = CellPart(found[-1].text, stronger(found[-1].assertion, of_last))
+            continue
+        if (said := assertion.heading(piece.strip(), codes)) is not None:
+            of_all = said
             continue
         of_piece = list(_read(piece, is_name, known, codes, is_modifier))
         of_all = _heading_of(piece, codes) or of_all
