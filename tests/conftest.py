@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -22,6 +23,13 @@ settings.load_profile("unhurried")
 ROOT = Path(__file__).resolve().parent.parent
 # a shell's background job ignores it, and so would the commands that it starts
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage pass over what was imported, which took a fifth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.fixture(scope="session", autouse=True)

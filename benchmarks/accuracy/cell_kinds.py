@@ -7,8 +7,8 @@ python benchmarks/accuracy/cell_kinds.py --half chosen --failures  one half; pri
 Writes results/cell_kinds.json; the other half of the result stays. `cell_kinds.tsv` has the half
 for choosing, `cell_kinds_kept.tsv` the half that is kept back, of which no single text is printed.
 FOLDER holds the models m (MEDIC of 2026 with names lent by DOID and HPO), hp (HPO) and m0 (MEDIC).
-The common words are counted in the lines of shared/data/text with odd numbers, from 1 in each file;
-those with even numbers are for the list of words of linker.
+The common words are counted in every second line of the files of shared/data/text, from the second
+one on; the others are for the list of words of linker (scripts/make_common_words.py).
 
 Of each kind: how many cells; how many are wrong with a confidence of `LIKELY` or more, or of `SURE`
 or more; in how many all that is said of the names is told; in how many each name keeps the concept
@@ -33,7 +33,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.accuracy.cells import LIKELY, SEED, SURE, Asked, Row, ids, share
+from benchmarks.accuracy.cells import LIKELY, SEED, SURE, Row, ids, share
 from benchmarks.lib import results
 from benchmarks.lib.data import locate, medic
 from benchmarks.lib.linkers import ONTOLOGIES, with_lent
@@ -52,7 +52,6 @@ WORDS = 5000  # the commonest, of both halves
 ANY = ""  # whatever is said of a name
 WANTED = ("any", "none", "undenied", "not", "perhaps", "tied")  # beside assertions and ids
 FILL = "fill"
-NAMED = frozenset(("name", "other", "third", "inexact", "first", "second", "cancer"))
 # fmt: off
 MODIFIERS = frozenset([
     "acute", "chronic", "subacute", "recurrent", "mild", "moderate", "severe", "profound",
@@ -142,10 +141,6 @@ class Models:
         """The answers for some cells."""
         return list(self.linker(model).link(list(texts), k=1))
 
-    def alone(self, model: str, texts: Sequence[str]) -> list[frozenset[str]]:
-        """The concepts that some names have as they are."""
-        return [frozenset(ids(prediction)) for prediction in self.link(model, texts)]
-
     def names(self, model: str) -> dict[str, frozenset[str]]:
         """The distinct names of a dictionary in normal form, and the concepts of each."""
         if model not in self._names:
@@ -164,11 +159,6 @@ class Models:
         dictionary = self.linker(model).dictionary
         rows = [name for row in dictionary.rows(concept) for name in dictionary.name_rows(row)]
         return [dictionary.names[row].lower() for row in rows]
-
-    @cached_property
-    def asked(self) -> Asked:
-        """The development mentions, as `m` answers them."""
-        return Asked(self.linker("m"))
 
 
 class Fillings:
@@ -207,81 +197,43 @@ class Fillings:
         """What makes the fillings of the fields that are no lists, from how many there are."""
         return {
             ("name", "other", "third"): lambda size: self.names[size],
-            ("inexact",): lambda _: self.inexact,
             ("first", "second"): lambda _: self.related,
-            ("cancer",): lambda _: self.cancers,
             ("head", "modifier"): lambda _: self.qualified(model),
             ("before", "after"): lambda _: self.without(model),
             ("word",): lambda _: self.words,
             ("tied",): lambda _: self.tied(model),
         }
 
-    def named(self, model: str, keys: Sequence[str], groups: Sequence[list[str]]) -> list[Filling]:
-        """Fillings whose values are names, with the concepts that each has alone."""
-        names = [name for group in groups for name in group]
-        alone = dict(zip(names, self.models.alone(model, names), strict=True))
-        fillings = []
-        for group in groups:
-            values = dict(zip(keys, group, strict=True))
-            fillings.append(Filling(values, tuple(alone[name] for name in group)))
-        return fillings
-
     @cached_property
     def names(self) -> dict[int, list[Filling]]:
-        """One name, two and three, of mentions that are right and sure alone; of other concepts."""
-        sure = self.models.asked.sure(10**6)
-        names = half_of(
-            [name for name in sure if not re.search(r"[^\w' -]|\b(and|or)\b", name)], self.half
-        )
-        chance = random.Random(SEED)
+        """One name, two and three of the file: of other concepts, and none a part of another."""
+        names = self.listed("name")
         keys = ("name", "other", "third")
+        chance = random.Random(SEED)
         drawn: dict[int, list[Filling]] = {}
         for size, wanted in ((1, NAMES), (2, PAIRS), (3, TRIPLES)):
-            groups: list[list[str]] = []
-            while len(groups) < wanted:
+            drawn[size] = []
+            while len(drawn[size]) < wanted:
                 chosen = chance.sample(names, size)
-                if self.apart(chosen) and chosen not in groups:
-                    groups.append(chosen)
-            drawn[size] = self.named("m", keys[:size], groups)
+                texts = [one.values["name"] for one in chosen]
+                concepts = tuple(concept for one in chosen for concept in one.concepts)
+                filling = Filling(dict(zip(keys[:size], texts, strict=True)), concepts)
+                if are_apart(texts, concepts) and filling not in drawn[size]:
+                    drawn[size].append(filling)
         return drawn
-
-    def apart(self, names: Sequence[str]) -> bool:
-        """Whether names have concepts of their own, and none is a part of another."""
-        concepts = {one for name in names for one in ids(self.models.asked.plain[name])}
-        inside = [name.lower() in other.lower() for name in names for other in names]
-        return len(concepts) == len(names) == sum(inside)
-
-    @cached_property
-    def inexact(self) -> list[Filling]:
-        """Mentions that are right alone and no names of the dictionary."""
-        asked = self.models.asked
-        right = []
-        for golds in asked.single.values():
-            for text, gold in golds.items():
-                is_plain = re.fullmatch(r"[\w' -]{4,}", text) and not text.isupper()
-                if (
-                    is_plain
-                    and not asked.is_known(text)
-                    and asked.is_right(asked.plain[text], gold)
-                ):
-                    right.append(text)
-        names = half_of(sorted(set(right)), self.half)
-        drawn = random.Random(SEED).sample(names, min(NAMES, len(names)))
-        return self.named("m", ["inexact"], [[name] for name in drawn])
 
     @cached_property
     def related(self) -> list[Filling]:
         """The pairs of the file."""
-        pairs = [[text.strip() for text in line.text.split("|")] for line in self.lists["pair"]]
-        return self.named("m", ["first", "second"], pairs)
-
-    @cached_property
-    def cancers(self) -> list[Filling]:
-        """The cancers of the file."""
-        return self.named("m", ["cancer"], [[line.text] for line in self.lists["cancer"]])
+        fillings = []
+        for line in self.lists["pair"]:
+            first, second = line.text.split(" | ")
+            concepts = [frozenset(one.split("|")) for one in line.wanted.split()[1:]]
+            fillings.append(Filling({"first": first, "second": second}, tuple(concepts)))
+        return fillings
 
     def listed(self, kind: str) -> list[Filling]:
-        """The texts of a list of the file; ids behind `fill` are concepts that each may have."""
+        """The texts of a list of the file; ids behind `fill` are the concepts of each."""
         fillings = []
         for line in self.lists[kind]:
             concepts = frozenset(line.wanted.removeprefix(FILL).strip().split("|")) - {""}
@@ -327,14 +279,20 @@ class Fillings:
 
     @cached_property
     def words(self) -> list[Filling]:
-        """The commonest words of the lines with odd numbers."""
+        """The commonest words of the lines that the list of linker is not counted in."""
         counts: Counter[str] = Counter()
         for path in sorted(locate("text").glob("*.txt.gz")):
             for number, line in read_lines(path):
-                if number % 2:
+                if number % 2 == 0:  # counted from 1
                     counts.update(re.findall("[a-z]{3,}", line.lower()))
         common = [word for word, _ in sorted(counts.items(), key=lambda at: (-at[1], at[0]))]
         return [Filling({"word": word}) for word in half_of(common[:WORDS], self.half)]
+
+
+def are_apart(texts: Sequence[str], concepts: Sequence[frozenset[str]]) -> bool:
+    """Whether names have concepts of their own, and none is a part of another."""
+    inside = [text.lower() in other.lower() for text in texts for other in texts]
+    return len(set(concepts)) == len(texts) == sum(inside)
 
 
 def cells(lines: Sequence[Line], fillings: Fillings) -> list[Cell]:

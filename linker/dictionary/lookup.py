@@ -26,6 +26,7 @@ from linker.ids import of_prefix
 from linker.records import Concept, Prediction, Reference
 from linker.text import abbreviations, languages
 from linker.text.find import LONGEST_SHORT, Finder, Match, TokenizedText, is_short_form
+from linker.text.letters import STOP
 from linker.text.mentions import TextOptions
 from linker.text.normalize import normalize
 
@@ -36,10 +37,14 @@ Doubt = Literal[
     "unexplained short form",
     "listed short form",
     "several meanings",
+    "other word",
+    "other thing",
 ]
 """Why it is open what a text means: it is a name of the concept in other case only ("all"); a short
 form without a document, annotated with the concept or not; one that its document leaves open; one
-that a list of short forms explains; or a name that people use for several concepts."""
+that a list of short forms explains; or a name that people use for several concepts. Or its words
+look like those of the concept, and are others ("enema", "edema"); or it names an organism or a
+measurement."""
 _STATUS = {ALTERNATIVE: "current", OBSOLETE: "obsolete", MERGED: "merged"}
 _WAYS = 3  # from a root to a concept that are shown
 _CHILDREN = 500  # that are shown
@@ -240,14 +245,17 @@ def doubt(dictionary: Dictionary, text: str, concept: int) -> Doubt | None:
     Returns:
         None where it is no short form, alone or beside words that say nothing of the concept.
     """
-    text = text.strip(_AROUND)
-    if len(words := text.split()) > 1:
+    words = text.strip(_AROUND).split()
+    words = [word for word in words if word not in STOP] or words  # "and all"
+    if len(words) > 1:
         return _doubt_beside(dictionary, words, concept)
+    text = words[0] if words else ""
     if len(letters := _letters(text)) > LONGEST_SHORT:
         return None
+    forms = {letters, f"{letters}s", letters.removesuffix("s")}
     names = dictionary.names
     texts = ((row, names[row]) for row in dictionary.name_rows(concept).tolist())
-    rows = [row for row, name in texts if len(name.split()) == 1 and _letters(name) == letters]
+    rows = [row for row, name in texts if len(name.split()) == 1 and _letters(name) in forms]
     if not all(is_short_name(dictionary, row) for row in rows):
         return None
     if not is_short_form(text):

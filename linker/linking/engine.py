@@ -22,8 +22,16 @@ from linker.errors import check_wanted
 from linker.io.outputs import UNSURE
 from linker.linking.broader import SURE, Ancestors, Weights
 from linker.linking.calibration import answers_of
-from linker.linking.matches import Matches
-from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score
+from linker.linking.matches import PLACE, Matches
+from linker.linking.ranking import (
+    DEPTH,
+    DescribedBatch,
+    Ranking,
+    batch_of,
+    by_probability,
+    by_score,
+    of_tied_names,
+)
 from linker.linking.requests import Answer, Request, with_candidates
 from linker.records import Broader, Candidate, Mention, Part, Prediction, Reading
 from linker.search.concepts import Candidates
@@ -36,6 +44,8 @@ from linker.text.everyday import SOURCE, shipped
 from linker.text.mentions import Definitions
 from linker.text.modifiers import Modifiers
 from linker.text.readings import NameForms, PartWording, Reader, Wording
+from linker.text.things import adds_direction, says_more, thing
+from linker.text.word_forms import are_other_words, has_other_word, shares_words
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
@@ -47,12 +57,15 @@ LIMITS: dict[Doubt, float] = {
     "unexplained short form": 0.75,
     "listed short form": 0.75,
     "several meanings": 0.75,
+    "other word": 0.4,
+    "other thing": 0.4,
 }
 """The most that a confidence can be where a short form stands without a text that explains it.
 
 From 0.8 on answers are taken without a look, so that all are below. Short forms of a list that
 nobody annotated are below one half; of those that were annotated, or stand in a document, 9 of 10
-and more are right. The ranker is fitted without the limits.
+and more are right. Words that only look like those of a name are below one half, too. The ranker is
+fitted without the limits.
 """
 FLOOR = 0.05
 """The confidence below which an answer is none, where no other threshold is asked for."""
@@ -195,7 +208,32 @@ class Engine:
         batch = batch_of(answers, self.generator, self.matches, self.allowed)
         if self.ranker is None:
             return by_score(batch)
-        return by_probability(batch, self.ranker.probabilities(batch.lists))
+        probabilities = self.ranker.probabilities(batch.lists)
+        if tied := self._tied(answers, batch):
+            probabilities = of_tied_names(batch, probabilities, tied)
+        return by_probability(batch, probabilities)
+
+    def _tied(self, answers: Sequence[Answer], batch: DescribedBatch) -> dict[int, int]:
+        """The mentions that are a name of several concepts, with the row of the name.
+
+        Those that were annotated as having no concept are none.
+        """
+        table, lists = self.generator.table, batch.lists
+        is_shared = lists.values[:, PLACE["meanings"]] > 0
+        has_shared = np.unique(
+            np.searchsorted(lists.starts, np.flatnonzero(is_shared), "right") - 1
+        )
+        tied: dict[int, int] = {}
+        for mention in has_shared.tolist():
+            answer = answers[mention]
+            first = answer.readings[0]
+            if len(first.parts) > 1 or answer.is_empty or answer.nil_evidence:
+                continue
+            row = table.row(first.parts[0].form)
+            found = batch.found.names[slice(*lists.starts[mention : mention + 2].tolist())]
+            if row >= 0 and len(table.concepts_of(row)) > 1 and (found == row).any():
+                tied[mention] = row
+        return tied
 
     def allowed(self, demands: Sequence[Demand | None], found: Candidates) -> NDArray[np.bool_]:
         """Which candidates of some texts fulfil what each of these demands, (candidates,)."""
@@ -461,8 +499,14 @@ class Engine:
             is_short = part.meaning.name.kind == "short"
             return "listed short form" if is_short else "several meanings"
         concept = ranking.first(lookup)
-        if part.expanded is not None or concept is None:
+        if concept is None:
             return None
+        if self.ranker and self._is_other_thing(answer, ranking, lookup):
+            return "other thing"
+        if part.expanded is not None:
+            return None
+        if self.ranker and self._are_other_words(part, ranking, lookup):
+            return "other word"
         reason = doubt(self.dictionary, part.text, concept)
         if reason is None or reason == "other case":
             return reason
@@ -473,6 +517,42 @@ class Engine:
         long = self.normalize(self._reader.short_forms.expand(part.text))
         is_listed = long in table and concept in table.concepts_of(table.row(long))
         return "listed short form" if is_listed and long != part.form else reason
+
+    def _is_other_thing(self, answer: Answer, ranking: Ranking, lookup: int) -> bool:
+        """Whether a mention names an organism or a measurement, and not its first candidate."""
+        text = answer.name.text if answer.name else answer.text
+        kind = thing(text)
+        if kind is None or self.is_name(text):
+            return False
+        return kind != thing(self._first_name(ranking, lookup))
+
+    def _are_other_words(self, part: PartWording, ranking: Ranking, lookup: int) -> bool:
+        """Whether the first candidate of a text has other words, which are alike by their letters.
+
+        It may share words with the name that it was found by, or with another one of the concept
+        that does not add that what the text names is high, low or abnormal.
+        """
+        if part.form in self.generator.table:
+            return False
+        words = part.form.split()
+        name = self.normalize(self._first_name(ranking, lookup)).split()
+        row = int(ranking.rows(lookup)[0])
+        values = ranking.batch.lists.values[row]
+        if values[PLACE["of_mention"]] > 0:
+            return adds_direction(words, name) or has_other_word(words, name)
+        if not are_other_words(words, name):
+            return False
+        if values[PLACE["of_concept"]] == 0:
+            return True
+        rows = self.dictionary.name_rows(int(ranking.batch.found.concepts[row])).tolist()
+        others = [self.normalize(self.dictionary.names[other]).split() for other in rows]
+        return not any(shares_words(words, other) for other in others if not says_more(other))
+
+    def _first_name(self, ranking: Ranking, lookup: int) -> str:
+        """The name by which the first candidate of a text was found."""
+        first = ranking.rows(lookup)[0]
+        name: str = self.dictionary.names[ranking.batch.found.entries[first]]
+        return name
 
     def _decided(self, answer: Answer, names: Sequence[Prediction]) -> Prediction:
         """The prediction of a mention, given those of its names, as people decided it."""

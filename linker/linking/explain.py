@@ -53,6 +53,8 @@ _DOUBTS: dict[Doubt, str] = {
     "unexplained short form": "is a short form, and its document does not say what it stands for",
     "listed short form": "is a short form that a list explains, not its text",
     "several meanings": "is one of several concepts that people mean by the text",
+    "other word": "has other words than the first candidate, alike by their letters alone",
+    "other thing": "names an organism or a measurement, and the first candidate is neither",
 }
 _RULES = {
     "words": "the words of its name, which stand in the order of the mention",

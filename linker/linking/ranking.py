@@ -271,6 +271,36 @@ class Order(NamedTuple):
     best: Rows
 
 
+def of_tied_names(
+    batch: DescribedBatch, probabilities: Probabilities, names: Mapping[int, int]
+) -> Probabilities:
+    """Divide "none" and "missed" among the concepts that a text is a name of, equally.
+
+    The dictionary has the text as a name of several concepts: it lacks nothing, and nothing tells
+    which of them is meant.
+
+    Args:
+        batch: the candidates.
+        probabilities: as the ranker gives them.
+        names: of the mentions whose most usual reading is such a name, by their numbers, the row of
+            the name.
+    """
+    lists = batch.lists
+    rows, readings = probabilities.rows.copy(), probabilities.readings.copy()
+    none, missed = probabilities.none.copy(), probabilities.missed.copy()
+    for mention, name in names.items():
+        reading = lists.readings[mention]
+        lookup = lists.lookups[reading]
+        of_text = slice(*lists.rows[lookup : lookup + 2].tolist())
+        is_named = batch.found.names[of_text] == name
+        left = none[mention] + missed[mention]
+        shares = rows[of_text] * readings[reading] + left * is_named / is_named.sum()
+        readings[reading] += left
+        rows[of_text] = shares / readings[reading]
+        none[mention] = missed[mention] = 0
+    return Probabilities(rows, readings, none, missed)
+
+
 def by_probability(batch: DescribedBatch, probabilities: Probabilities) -> Ranking:
     """Put the candidates in order, and choose the reading of each mention."""
     return Ranking(batch, *ordered(batch.lists, batch.found.concepts, probabilities), probabilities)

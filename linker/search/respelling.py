@@ -1,5 +1,5 @@
 """Words of the dictionary for words with a typing error: a letter too many, too few, another one,
-or two that changed places (the optimal string alignment distance is 1).
+or one that stands elsewhere.
 
 As in SymSpell (Garbe 2012): two words are that near only where one of them, or it without a
 letter, is the other one, or this without a letter. Of all these only hashes are kept.
@@ -11,17 +11,46 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker.dictionary import NameTable
 from linker.text.composites import IsName
+from linker.text.word_forms import is_another_word, is_same_word, nouns_of, singular
 
 SHORTEST = 4  # letters of a word that is respelt
 _LONGEST = 40
 _MOST = 3  # words that one may stand for
 _MOST_UNKNOWN = 3  # words of a text that are respelt
+
+
+class WordsNearby:
+    """Finds the words of a list that are one typing error away from a word.
+
+    Args:
+        words: the list; those that are short, long, or not of letters alone are never found.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = [word for word in words if _is_spelt(word)]
+        hashes, owner = _hashes(self._words)
+        order = np.argsort(hashes, kind="stable")
+        self._hashes = hashes[order]
+        self._owner = owner[order]
+
+    def of(self, word: str) -> list[str]:
+        """The words of the list, in no order."""
+        if not _is_spelt(word):
+            return []
+        wanted = np.unique(_hashes([word])[0])
+        starts = np.searchsorted(self._hashes, wanted, "left")
+        ends = np.searchsorted(self._hashes, wanted, "right")
+        rows: set[int] = set()
+        for start, end in zip(starts, ends, strict=True):
+            rows.update(self._owner[start:end].tolist())
+        return [self._words[row] for row in rows if is_one_error(word, self._words[row])]
 
 
 class Respelling:
@@ -37,32 +66,39 @@ class Respelling:
     @cached_property
     def _times(self) -> Counter[str]:
         """The words of the names, and how many names have each."""
-        words = Counter(word for name in self._table.texts for word in name.split())
-        return Counter({word: times for word, times in words.items() if _is_spelt(word)})
+        return Counter(word for name in self._table.texts for word in name.split())
 
     @cached_property
-    def _index(self) -> tuple[list[str], NDArray[np.int64], NDArray[np.int32]]:
-        """The words; the hashes of them and of them without a letter, rising; the word of each."""
-        words = list(self._times)
-        hashes, owner = _hashes(words)
-        order = np.argsort(hashes, kind="stable")
-        return words, hashes[order], owner[order]
+    def _nearby(self) -> WordsNearby:
+        return WordsNearby(list(self._times))
 
     def near(self, word: str) -> list[str]:
-        """The words that are one error away, the most frequent first.
+        """The words that a word may be, written by mistake.
 
-        Two letters that changed places come before other errors.
+        Other spellings and forms of it come first, then those whose letters stand in another order,
+        then those that differ in vowels or double letters alone, then others; among these longer
+        words, then the most frequent ones. A plural is looked for without its s, too ("chrons"). A
+        word that is another one is no typing error of it, see `is_another_word`.
         """
         if not _is_spelt(word):
             return []
-        words, hashes, owner = self._index
-        wanted = np.unique(_hashes([word])[0])
-        starts, ends = (np.searchsorted(hashes, wanted, side) for side in ("left", "right"))
-        rows = {row for a, b in zip(starts, ends, strict=True) for row in owner[a:b].tolist()}
-        found = [words[row] for row in rows if is_one_error(word, words[row])]
         times = self._times
-        found.sort(key=lambda other: (sorted(other) != sorted(word), -times[other], other))
-        return found[:_MOST]
+        nouns = [noun for noun in nouns_of(word) if noun in times and noun != word]
+        one = singular(word)
+        errors = [*self._nearby.of(word), *self._nearby.of(one)]
+        rivals = list(dict.fromkeys([*nouns, *errors]))
+        rivals = [other for other in rivals if not is_another_word(word, other)]
+        rivals.sort(
+            key=lambda other: (
+                not is_same_word(word, other),
+                sorted(singular(other)) != sorted(one),
+                _skeleton(singular(other)) != _skeleton(one),
+                len(singular(other)) <= len(one),
+                -times[other],
+                other,
+            )
+        )
+        return rivals[:_MOST]
 
     def respelt(self, text: str, is_word: IsName, is_name: IsName) -> list[str]:
         """What a text in normal form may be, if its unknown words have a typing error each.
@@ -91,7 +127,11 @@ class Respelling:
 
 
 def is_one_error(first: str, second: str) -> bool:
-    """Whether two words are different, and one error apart."""
+    """Whether two words are different, and one error apart.
+
+    An error is a letter too many, too few, another one, or one that stands elsewhere ("chron" for
+    "crohn").
+    """
     if first == second or abs(len(first) - len(second)) > 1:
         return False
     start = next(
@@ -100,8 +140,27 @@ def is_one_error(first: str, second: str) -> bool:
     )
     a, b = first[start:], second[start:]
     if len(a) == len(b):
-        return a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
+        return a[1:] == b[1:] or _is_moved(a, b)
     return a[1:] == b if len(a) > len(b) else a == b[1:]
+
+
+def _is_moved(first: str, second: str) -> bool:
+    """Whether two texts of the same length differ in the place of one letter, the first of one."""
+    for one, other in ((first, second), (second, first)):
+        place = other.find(one[0])
+        while place > 0:
+            if one == one[0] + other[:place] + other[place + 1 :]:
+                return True
+            place = other.find(one[0], place + 1)
+    return False
+
+
+def _skeleton(word: str) -> str:
+    """A word without the vowels behind its first letter, and without double letters."""
+    consonants = [
+        letter for place, letter in enumerate(word) if not place or letter not in "aeiouy"
+    ]
+    return "".join(letter for letter, _ in groupby(consonants))
 
 
 def _is_spelt(word: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import cast
@@ -46,15 +46,19 @@ class _Table:
     Attributes:
         cell, text: the class of each phrase, by its side, in cells and in running text.
         weak: phrases of cells that count only where the rest is a name.
+        foreign: those of them that are of none of the languages.
         tests: phrases of cells that may be the result of a test of a disease beside them.
         leads: words that may stand in front of a cue, and say nothing, by the side of the cue.
         ends: what ends a scope.
+        connectives: what ends a scope inside a cell, beside `ends`.
     """
 
     cell: dict[str, dict[str, Assertion]]
     text: dict[str, dict[str, Assertion]]
-    weak: set[tuple[str, str]]
-    ends: list[str]
+    weak: set[tuple[str, str]] = field(default_factory=set)
+    foreign: set[tuple[str, str]] = field(default_factory=set)
+    ends: list[str] = field(default_factory=list)
+    connectives: set[str] = field(default_factory=set)
     tests: set[str] = field(default_factory=set)
     leads: dict[str, set[str]] = field(default_factory=lambda: {"before": set(), "behind": set()})
 
@@ -63,6 +67,14 @@ class _Table:
         """The first words of the cues that cells begin with."""
         before = frozenset(phrase.split()[0].rstrip(_MARKS) for phrase in self.cell["before"])
         return before | self.leads["before"]
+
+    @cached_property
+    def denials(self) -> frozenset[str]:
+        """The words that deny what follows them: "no"."""
+        before = self.cell["before"].items()
+        return frozenset(
+            phrase for phrase, said in before if said == "absent" and " " not in phrase
+        )
 
     @cached_property
     def last_words(self) -> frozenset[str]:
@@ -83,12 +95,14 @@ def _table(codes: tuple[str, ...]) -> _Table:
 
     In cells those of all others are known, too, if they are written out and the rest is a name.
     """
-    table = _Table({"before": {}, "behind": {}}, {"before": {}, "behind": {}}, set(), [])
+    table = _Table({"before": {}, "behind": {}}, {"before": {}, "behind": {}})
     for language, said, side, where, phrase in sorted(
         _rows(), key=lambda row: row[0] not in (*codes, "en")
     ):
         is_other = language not in (*codes, "en")
-        if side == "end":
+        if side == "end" and where == "cell":
+            table.connectives.add(phrase)
+        elif side == "end":
             table.ends.extend([] if is_other else [phrase])
         elif side == "lead":
             table.leads[where].update([] if is_other else [phrase])
@@ -96,6 +110,8 @@ def _table(codes: tuple[str, ...]) -> _Table:
             continue
         elif phrase not in table.cell[side]:
             table.cell[side][phrase] = cast(Assertion, said)
+            if is_other:
+                table.foreign.add((side, phrase))
             if is_other or where == "name":
                 table.weak.add((side, phrase))
             elif where == "test":
@@ -274,6 +290,91 @@ def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:
         return "family"
     phrases = _table(codes).cell["before"]
     return phrases.get(_phrase(cell, phrases))
+
+
+@dataclass(frozen=True, slots=True)
+class InnerCue:
+    """A cue inside a cell, of what follows it."""
+
+    start: int  # in characters of the cell
+    end: int
+    assertion: Assertion  # "present": it hides a denial ("not only")
+    is_denial: bool
+    is_weak: bool  # whether it counts only between names
+    is_foreign: bool  # whether it is a denial in none of the languages of the texts
+
+
+_INNER_WORD = re.compile(r"[^\s()\[\]{},;:|]+")
+_BEFORE_WORD = "-–—+&/."  # signs that are typed before a word without a blank
+
+
+def cues_inside(cell: str, codes: tuple[str, ...]) -> list[InnerCue]:
+    """The cues of what follows them, anywhere in a cell: at each place the longest.
+
+    Args:
+        cell: a text of which strong separators divide nothing.
+        codes: of the languages whose cues are looked for, beside those of English.
+    """
+    table = _table(codes)
+    words = [
+        (_word_start(match, table.first_words), match.end()) for match in _INNER_WORD.finditer(cell)
+    ]
+    cues: list[InnerCue] = []
+    covered = 0
+    for place, (start, _) in enumerate(words):
+        first = cell[start : words[place][1]].lower().rstrip(_MARKS)
+        if first[:1] == "?" and first[1:2].isalpha():
+            cues.append(InnerCue(start, start + 1, "possible", False, True, False))
+        if start < covered or first not in table.first_words:
+            continue
+        for end in (end for _, end in reversed(words[place : place + _LONGEST])):
+            phrase = _phrase(cell[start:end], table.cell["before"])
+            if phrase:
+                covered = end
+                cues.extend(_inner_cue(start, end, phrase, table))
+                break
+    return cues
+
+
+def _word_start(word: re.Match[str], first_words: frozenset[str]) -> int:
+    """Where a word starts: behind the signs and the slash in front of it if a cue does there."""
+    text = word[0].lower()
+    if text.rstrip(_MARKS) in first_words:
+        return word.start()
+    shorter = text.rpartition("/")[2].lstrip(_BEFORE_WORD)
+    is_cue = shorter.rstrip(_MARKS) in first_words
+    return word.end() - len(shorter) if is_cue else word.start()
+
+
+def _inner_cue(start: int, end: int, phrase: str, table: _Table) -> Iterator[InnerCue]:
+    """The cue that a phrase inside a cell is, if it denies, doubts or hides a denial."""
+    said = table.cell["before"][phrase]
+    is_hidden = said == "present" and phrase.split()[0] in table.denials  # "not only"
+    is_denial = said == "absent" or is_hidden
+    if said != "present" or is_hidden:
+        key = ("before", phrase)
+        is_foreign = is_denial and key in table.foreign
+        yield InnerCue(start, end, said, is_denial, key in table.weak, is_foreign)
+
+
+def behind_at(cell: str, start: int, end: int, codes: tuple[str, ...]) -> int:
+    """Where the longest cue ends that stands behind a name and begins at a place; -1: none does."""
+    phrases = _table(codes).cell["behind"]
+    ends = [match.end() for match in _INNER_WORD.finditer(cell, start, end)]
+    cues = (stop for stop in reversed(ends[:_LONGEST]) if _phrase(cell[start:stop], phrases))
+    return next(cues, -1)
+
+
+def ends_scope(word: str, codes: tuple[str, ...], *, in_list: bool) -> bool:
+    """Whether a word of a cell ends the scope of the cue before it.
+
+    Args:
+        word: in any case.
+        codes: of the languages.
+        in_list: whether the cue governs a list, whose members "and" joins.
+    """
+    table = _table(codes)
+    return word.lower() in table.ends or (not in_list and word.lower() in table.connectives)
 
 
 def in_text(text: str, spans: Sequence[Span], codes: tuple[str, ...]) -> list[Assertion]:

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
-from linker.records import Assertion
-from linker.text import assertion
+from linker.records import Assertion, Span
+from linker.text import assertion, clauses, scales
 from linker.text.assertion import stronger
+from linker.text.clauses import Clause
 from linker.text.composites import IsName
 from linker.text.modifiers import kept_together
 from linker.text.normalize import rows_of, without_unseen
 
 LONGEST = 1_000  # characters of a cell that is read
 _MOST_ROUNDS = 10  # in which marks and cues are taken off
+_LONGEST_NAME = 200  # characters of a text that may be a name, or end with one
+_MOST_WORDS = 8  # of a text that is searched for a name at its end
+_SHORTEST = 4  # characters of such a name
 
 _LINE = re.compile(r"<\s*(?:br|/p|/li|/div|/td|/tr)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
@@ -57,6 +61,7 @@ _CROSSED_OUT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _WRAPPED = re.compile(r"([(\[{<\"'“‘«|])\s*(.+?)\s*([)\]}>\"'”’»|])", re.DOTALL)
+_PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _CLOSING = dict(zip("([{<\"'“‘«|", ")]}>\"'”’»|", strict=True))
 
 _STRONG = re.compile(r"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s)\s*")
@@ -135,11 +140,14 @@ def parts(
     between = _STRONG if lines else _STRONG_IN_TEXT
     found: list[CellPart] = []
     of_all = _PRESENT
-    pieces = [piece for item in _items(text) for piece in between.split(item)]
-    if any(piece.count("(") > piece.count(")") for piece in pieces):
-        pieces = [text]  # "(G6PD; EC 1.1.1.49)" is one bracket
+    if lines and ":" in text:
+        text = _ONE["ticked"].sub(r"\1;", text)  # "asthma: no gout: yes"
+    pieces = [piece for item in _items(text) for piece in _outside_brackets(item, between)]
     pieces = kept_together(pieces, is_modifier)
-    for piece in pieces:
+    read = partial(_read, is_name=is_name, is_known=known, codes=codes, is_modifier=is_modifier)
+    for place, piece in enumerate(pieces):
+        if lines and (values := scales.spans(piece, is_name, is_first=not place)):
+            piece = ", ".join(clauses.without(piece, values))
         if _ONE["alone"].fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
         of_last = assertion.alone(piece.strip(" ()[]."), codes)
@@ -149,7 +157,7 @@ def parts(
         if (said := assertion.heading(piece.strip(), codes)) is not None:
             of_all = said
             continue
-        of_piece = list(_read(piece, is_name, known, codes, is_modifier))
+        of_piece = list(_clauses(piece, is_name, known, codes, read) if lines else read(piece))
         of_all = _heading_of(piece, codes) or of_all
         found += [CellPart(p.text, stronger(p.assertion, of_all)) for p in of_piece]
     return list(dict.fromkeys(found))
@@ -203,6 +211,21 @@ def _items(text: str) -> list[str]:
     ]
 
 
+def _outside_brackets(text: str, between: re.Pattern[str]) -> list[str]:
+    """A text split at separators, but for those in a bracket: "(G6PD; EC 1.1.1.49)"."""
+    pieces, start = [], 0
+    for match in between.finditer(text):
+        piece = text[start : match.start()]
+        is_outside = all(
+            piece.count(opening) <= piece.count(closing) or closing not in text
+            for opening, closing in _PAIRS
+        )
+        if is_outside:
+            pieces.append(piece)
+            start = match.end()
+    return [*pieces, text[start:]]
+
+
 def _read(
     piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...], is_modifier: IsName
 ) -> Iterator[CellPart]:
@@ -216,6 +239,91 @@ def _read(
         yield from members
     else:
         yield whole
+
+
+def _clauses(
+    piece: str,
+    is_name: IsName,
+    is_known: IsName,
+    codes: tuple[str, ...],
+    read: Callable[[str], Iterator[CellPart]],
+) -> Iterator[CellPart]:
+    """The names in a piece of a cell, whose clauses are read one by one, in their order."""
+
+    def is_named(text: str) -> bool:
+        is_long = len(text) > _LONGEST_NAME
+        return not is_long and _is_named(
+            bare(text, is_name, codes, is_known=is_known).text, is_name, is_known
+        )
+
+    def is_whole(text: str) -> bool:
+        short = ungraded(_without_marks(text, is_name), is_name)
+        return is_name(short) and any(f" {word} " in short for word in clauses.DENYING)
+
+    is_alone = scales.is_alone(piece.strip(" ()[].,:")) or clauses.is_empty(piece, codes)
+    if is_alone and not is_name(bare(piece, is_name, codes).text):
+        return
+    cut = clauses.cut(piece, codes, is_name, is_named, is_whole)
+    members: list[CellPart] = []
+    rests: list[str] = []
+    for rest in cut.rests if cut else [piece]:
+        asides = _asides(rest, is_name, is_known, codes)
+        members += [aside for aside, _ in asides]
+        rests += clauses.without(rest, [span for _, span in asides]) if asides else [rest]
+    members += _of_rests(rests, read)
+    for clause in cut.clauses if cut else ():
+        members += _of_clause(clause, is_name, is_known, codes)
+    yield from sorted(members, key=lambda member: piece.find(member.text.split()[0]))
+
+
+def _asides(
+    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+) -> list[tuple[CellPart, Span]]:
+    """The names that brackets say something of, with the spans of these: "(gout: no)"."""
+    asides = []
+    for match in _BRACKETS.finditer(piece):
+        if any(map(str.isalpha, piece[: match.start()])):
+            inner = bare(match[0].strip(" ()[]{}"), is_name, codes, is_known=is_known)
+            is_list = _ONE["listed"].search(inner.text) and not is_name(inner.text)
+            if inner.assertion != _PRESENT and is_known(inner.text) and not is_list:
+                asides.append((inner, match.span()))
+    return asides
+
+
+def _of_rests(rests: list[str], read: Callable[[str], Iterator[CellPart]]) -> list[CellPart]:
+    """The names in what is left of a piece, which may have commas between them."""
+    members = list(read(", ".join(rests)))
+    if len(members) > 1 or len(rests) < 2:
+        return members
+    members = list(read(rests[0])) if rests else []
+    for rest in rests[1:]:
+        if not _ONE["tail"].match(f" {rest} "):  # "on insulin" names nothing
+            members += read(rest)
+    return members
+
+
+def _of_clause(
+    clause: Clause, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+) -> Iterator[CellPart]:
+    """The names in a clause; none where nothing in it is one: "no medication"."""
+    whole = bare(clause.text, is_name, codes, is_known=is_known)
+    written = [text for text in _ONE["listed"].split(clause.text) if text.strip()]
+    members = [bare(text, is_name, codes, is_known=is_known) for text in written]
+    known = [member for member in members if is_known(member.text)]
+    is_list = len(known) == len(members) > 1 and not is_name(whole.text)
+    if not is_list and _is_named(whole.text, is_name, is_known):
+        known = [whole]
+    for member in known:
+        yield CellPart(member.text, stronger(member.assertion, clause.assertion))
+
+
+def _is_named(text: str, is_name: IsName, is_known: IsName) -> bool:
+    """Whether a text is a name, in another spelling perhaps, or its last words are one."""
+    if is_known(text):
+        return True
+    words = text.split()
+    endings = (" ".join(words[place:]) for place in range(1, min(len(words), _MOST_WORDS)))
+    return any(len(ending) >= _SHORTEST and is_name(ending) for ending in endings)
 
 
 def divided(
@@ -277,7 +385,9 @@ def bare(
         if is_name(text):
             break
         cue = assertion.cue_of(text, codes, is_name, behind=behind)
-        if cue and (not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), known)):
+        if cue and (
+            not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), is_name, known)
+        ):
             text, said = cue.rest, stronger(said, cue.assertion)
     return CellPart(text, said)
 
@@ -294,9 +404,9 @@ def _without_signs(text: str, said: Assertion) -> tuple[str, Assertion]:
     return text, said
 
 
-def _is_spelt(text: str, is_known: IsName) -> bool:
+def _is_spelt(text: str, is_name: IsName, is_known: IsName) -> bool:
     """Whether all of a text is known."""
-    return is_known(text) and not _ONE["tail"].search(text)
+    return is_name(text) or (is_known(text) and not _ONE["tail"].search(text))
 
 
 def _without_marks(text: str, is_name: IsName) -> str:

@@ -24,6 +24,7 @@ from linker.text.mentions import Definitions, TextOptions
 from linker.text.modifiers import Modifiers
 from linker.text.normalize import BROKEN
 from linker.text.short_forms import ShortForms
+from linker.text.word_forms import of_eponym
 
 _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
@@ -315,12 +316,29 @@ class Reader:
             for part in listed.wordings(short, is_name):
                 yield "expanded", [replace(part, aside=aside)]
         is_short = text.isupper() and len(text) < _SPELT_OUT
-        if not is_short and not any(is_name(part.looked_up) for part in expanded):
-            form = self.names.normalize(text)
-            for respelt in self.names.respell(form)[:_MOST_RESPELT]:
-                pairs = zip(form.split(), respelt.split(), strict=True)
-                errors = sum(word != other for word, other in pairs)
-                yield "respelt", [PartWording(text, respelt, errors=errors)]
+        if is_short or any(is_name(part.looked_up) for part in expanded):
+            return
+        form = self.names.normalize(text)
+        if eponym := of_eponym(form, self.names.forms.__contains__):
+            yield "expanded", [PartWording(text, eponym, is_listed=True)]
+        full = ""
+        for respelt in self.names.respell(form)[:_MOST_RESPELT]:
+            pairs = zip(form.split(), respelt.split(), strict=True)
+            errors = sum(word != other for word, other in pairs)
+            yield "respelt", [PartWording(text, respelt, errors=errors)]
+            if not full and not is_name(respelt):
+                full = self._in_full(respelt)
+                if full:
+                    yield "respelt", [PartWording(text, full, is_listed=True, errors=errors)]
+
+    def _in_full(self, respelt: str) -> str:
+        """The name that a text without its errors is, but for "disease" or "syndrome"."""
+        known = self.names.forms.__contains__
+        one = respelt.removesuffix(" s")
+        if " " not in one:
+            return of_eponym(f"{one} s", known)
+        headed = (f"{respelt} syndrome", f"{respelt} disease")  # "budd chiary"
+        return next(filter(known, headed), "")
 
     def _as_written(self, mention: str, definitions: Definitions) -> Iterator[Way]:
         is_name, is_part = self.names.is_name, self.names.is_part

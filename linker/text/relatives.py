@@ -14,10 +14,11 @@ from linker.text.normalize import rows_of
 
 _AGE = (
     r"(?:\s*[,(]?\s*(?:(?:died|dead|deceased|d\.|dx|diagnosed|at|the|aged?|@|of|in)\s*){0,4}"
-    r"(?:\d{1,3}(?:\s*(?:y(?:rs?|ears?)?\.?(?:\s*old)?|y/?o)\b)?"
+    r"(?:\d{1,3}(?:\s*(?:y(?:rs?|ears?)?\.?(?:\s*old)?|y/?o)\b|(?![\w.-]))"
     r"|(?:(?:his|her|their|early|mid|late)[\s-]+){1,2}\d0'?s)\)?)"
 )
 _SHORT = 5  # characters of a short form in capitals
+_NUMBER = r"(?:\A|(?<=\bin\s)|(?<=\bof\s)|(?<=[:(,]\s)|(?<=\())\d{1,2}(?=\s+[^\W\d])"
 _RELATION = r"(?:relation\w*(?:\s+to\s+\w+)?\s*[:=]\s*)"
 _JOINER = r"(?:\s*[,/+&]\s*(?:and\s+)?|\s+(?:and|or|und|et|y|e)\s+)"
 _VERBS_IN_TEXT = ("with", "had", "has", "diagnosed with", "died of", "died from")
@@ -72,7 +73,7 @@ def _patterns() -> _Patterns:
         words[part].append(word)
     part = {name: _either(of_part) for name, of_part in words.items()}
     relative = rf"(?:{part['surely']}|{part['relative']})"
-    whose = rf"(?:(?:{part['whose']}|{part['article']}|\d{{1,2}}(?!\d))[\s-]*)*"
+    whose = rf"(?:(?:{part['whose']}|{part['article']}|{_NUMBER})[\s-]*)*"
     one = rf"(?:{whose}{relative}(?:'s|s')?(?:[\s,(]*{part['side']}\)?)*{_AGE}?)"
     all_of_them = rf"{one}(?:{_JOINER}{one}){{0,4}}"
     verbs = rf"(?:[\s,(]+(?:{part['verb']}\)?|{_AGE}))*"
@@ -91,7 +92,7 @@ def _patterns() -> _Patterns:
     return _Patterns(
         frozenset(map(_telling_word, telling)),
         compiled(rf"^\s*{_RELATION}?{all_of_them}{end}"),
-        compiled(rf"{part['surely']}|{part['whose']}"),
+        compiled(rf"{part['surely']}|{part['whose']}\s+\w|\d"),
         compiled(
             rf"^(?:[^:;,]{{0,60}}?{about}[^:;\d]{{0,40}}:|{_RELATION}{all_of_them}\s*[,–-])\s*"
         ),
@@ -129,7 +130,7 @@ def before(cell: str) -> OfRelative | None:
         if match := pattern.match(cell):
             return _left(cell[match.end() :], is_weak=pattern is patterns.heading)
     if match := patterns.relative.match(cell):
-        is_apart = match["verbs"].strip() or match["mark"].strip()
+        is_apart = match["verbs"].strip() or match["mark"].strip(" ,")
         is_weak = not is_apart and not patterns.surely.search(match["who"])
         return _left(cell[match.end() :], is_weak=is_weak)
     return None

@@ -187,6 +187,26 @@ def test_what_has_no_answer(
     assert linker.explain("heart attack").parts[0].rejected is (none > 0.5 or first < 0.05)
 
 
+def test_a_name_of_several_concepts_is_one_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "diseases.tsv"
+    path.write_text(
+        "id\tname\tsynonyms\n"
+        "D:1\tAcrocephalosyndactyly\tPfeiffer syndrome\n"
+        "D:2\tCraniosynostosis\tPfeiffer syndrome\n"
+        "D:3\tInfectious mononucleosis\tPfeiffer disease\n",
+        encoding="utf-8",
+    )
+    linker = train(Dictionary.read(path), encoder="tfidf").with_ranker(fixed(0.1, 0.6, 0.3))
+    tied, plain = linker.link(["Pfeiffer syndrome", "Pfeiffer disease"], k=3)
+    # 0.1 and nothing, and half each of 0.9, which "none" and "missed" have
+    assert [(c.concept_id, c.confidence) for c in tied.parts[0].candidates[:2]] == [
+        ("D:1", pytest.approx(0.55)),
+        ("D:2", pytest.approx(0.45)),
+    ]
+    assert not tied.parts[0].nil
+    assert plain.parts[0].nil  # of one concept "none" may be more probable
+
+
 def test_each_name_of_a_list_is_answered_as_it_is_alone(toy: Linker) -> None:
     toy = toy.with_ranker(Ranker.shipped())
     names = ["heart attack", "blood count"]
@@ -220,6 +240,56 @@ def test_lone_short_forms(linker: Linker, mention: str, concept: str, confidence
     best = prediction.parts[0].best
     assert best is not None
     assert (best.concept_id, best.confidence) == (concept, confidence)
+
+
+@pytest.fixture(scope="module")
+def alike(tmp_path_factory: pytest.TempPathFactory) -> Linker:
+    """Names that ordinary words and substances look like, and a ranker that is always sure."""
+    path = tmp_path_factory.mktemp("alike") / "dictionary.tsv"
+    rows = [
+        "D:1\tEdema\toedema",
+        "D:2\tCitrullinemia\tincreased citrulline",
+        "D:3\tSchistosomiasis mansoni\tSchistosoma mansoni infection",
+        "D:4\tPropionic acidemia\t",
+        "D:5\tCobalamin deficiency\t",
+        "D:6\tHypertriglyceridemia\televated triglyceride level",
+        "D:7\tLymphoid Leukemia\tALL",
+    ]
+    path.write_text("id\tname\tsynonyms\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return train(Dictionary.read(path), encoder="tfidf").with_ranker(SURE)
+
+
+@pytest.mark.parametrize(
+    ("mention", "concept", "is_limited"),
+    [
+        ("enema", "D:1", True),
+        ("edemas", "D:1", False),
+        ("edmea", "D:1", False),  # a typing error
+        ("citrulline", "D:2", True),
+        ("citrulline level", "D:2", True),
+        ("citrullinaemia", "D:2", False),
+        ("Schistosoma mansoni", "D:3", True),
+        ("schistosomiasis due to Schistosoma mansoni", "D:3", False),
+        ("propionic acid", "D:4", True),
+        ("cobalamin", "D:5", True),
+        ("cobalamin deficient", "D:5", False),
+        ("elevated triglyceride levels", "D:6", False),
+        ("elevated triglyceride level", "D:6", False),
+        ("and all", "D:7", True),
+    ],
+)
+def test_words_that_look_like_those_of_a_name(
+    alike: Linker, mention: str, concept: str, is_limited: bool
+) -> None:
+    (prediction,) = alike.link([mention])
+    best = prediction.parts[0].best
+    assert best is not None
+    assert best.concept_id == concept
+    assert best.confidence is not None
+    if is_limited:
+        assert best.confidence == 0.4
+    else:
+        assert best.confidence >= 0.97
 
 
 @pytest.mark.parametrize(

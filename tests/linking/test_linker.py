@@ -81,7 +81,8 @@ def trained(
         elif encoder == "fewshot":
             values = {**QUICK, "ground": {**QUICK["ground"], "shots": 4}}
         if not has_mentions:
-            values = {**values, "training": {"device": "cpu"}}
+            ground = {**values["ground"], "epochs": 1}
+            values = {**values, "ground": ground, "training": {"device": "cpu"}}
         return train(
             dictionary,
             encoder=encoder,

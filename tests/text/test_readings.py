@@ -58,6 +58,26 @@ def test_readings(line: str) -> None:
     assert ways(mention) == readings
 
 
+@pytest.mark.parametrize(
+    ("mention", "readings"),
+    [
+        ("Wilsons", "whole wilsons; expanded wilson s disease"),
+        ("wilson's", "whole wilson s; expanded wilson s disease"),
+        ("wilsen's", "whole wilsen s; respelt wilson s; respelt wilson s disease"),
+        ("budd chiary", "whole budd chiary; respelt budd chiari; respelt budd chiari syndrome"),
+        ("kidneys", "whole kidneys"),  # of nobody called Kidney
+        ("wilson valve", "whole wilson valve"),
+    ],
+)
+def test_what_stands_behind_an_eponym_is_added(mention: str, readings: str) -> None:
+    respelt = {"wilsen s": ["wilson s"], "budd chiary": ["budd chiari"]}
+    forms = frozenset(
+        ["wilson s disease", "wilson disease", "kidney disease", "budd chiari syndrome"]
+    )
+    names = NameForms(forms, normalize, lambda form: respelt.get(form, []))
+    assert ways(mention, names=names) == readings
+
+
 def test_words_that_a_line_end_breaks_are_joined() -> None:
     assert ways("heredi-\ntary deaf-\n  ness") == ("whole hereditary deafness; shortened deafness")
     # a hyphen that a name has stays, too

@@ -543,8 +543,9 @@ HISTORY = (
 """The columns of decisions. None is named concept_id, so that no reader takes decisions that hold
 no more."""
 _STEPS = (
-    "SELECT s.id, coalesce(p.name, ''), words FROM steps s LEFT JOIN projects p ON p.id = s.project"
-    " WHERE :project IS NULL OR s.project = :project"
+    "SELECT s.id, coalesce(p.name, ''), words FROM steps s "
+    "LEFT JOIN projects p ON p.id = s.project AND created <> '' "
+    "WHERE :project IS NULL OR s.project = :project"
 )
 _OTHERS = (  # marks, remarks, and steps that did nothing else
     "SELECT iif(undone = '', 'done', 'undone') AS state, coalesce(mention, '') AS mention, "
@@ -552,7 +553,7 @@ _OTHERS = (  # marks, remarks, and steps that did nothing else
     "undone_by AS withdrawn_by, s.id AS step, coalesce(p.name, '') AS project, words, "
     "coalesce(action, '') AS action, "
     "trim(coalesce(before || ' ' || spans || ' ' || type, '')) AS value "
-    "FROM steps s LEFT JOIN projects p ON p.id = s.project LEFT JOIN ("
+    "FROM steps s LEFT JOIN projects p ON p.id = s.project AND created <> '' LEFT JOIN ("
     "SELECT 1 AS kind, id, step, text AS mention, document AS scope, action, before, spans, type "
     "FROM marks UNION ALL SELECT 2, id, step, form, '', kind, value, '', '' FROM remarks"
     ") AS made ON made.step = s.id WHERE (:project IS NULL OR s.project = :project) AND "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import itertools
 import json
 import sqlite3
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from linker.desk.decisions import exchange
 from linker.desk.decisions.store import DecisionStore, Step, add_step
 from linker.desk.projects import sources
 from linker.desk.projects import store as rows
@@ -59,6 +62,10 @@ def test_a_project_goes_with_all_that_it_holds_and_decisions_stay(store: Decisio
         rows.create(store, name, texts(1, 2), "", "ann", Origin("", ""))
     store.add([Decision("x", "A")], Step("said", "ann", 1))
     rows.delete(store, 1)
+    log = io.StringIO()
+    exchange.write_log(store, log)
+    (row,) = csv.DictReader(io.StringIO(log.getvalue()), delimiter="\t")
+    assert (row["project"], row["words"]) == ("", "said")
     rows.remove_unfinished(store)
     tables = ("projects", "sources", "documents", "mentions", "decisions", "steps")
     with store.reading() as connection:

@@ -7,6 +7,7 @@ import urllib.parse
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -44,6 +45,14 @@ def model(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("service") / "sample-model"
     linker.save(folder)
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def uncollected() -> Iterator[None]:
+    """A service that starts does not look for garbage, which takes longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("linker.desk.service.state.gc", Mock())
+        yield
 
 
 @pytest.fixture

@@ -1,0 +1,92 @@
+"""Scores, stages and counts beside a name."""
+
+from __future__ import annotations
+
+import pytest
+
+from linker.text import scales
+from linker.text.cells import parts, plain
+from linker.text.normalize import normalize, rows_of
+
+NAMES = (
+    "multiple sclerosis",
+    "melanoma",
+    "pain",
+    "relapses",
+    "gout",
+    "Crohn's disease",
+    "glucose-6-phosphate deficiency",
+)
+FORMS = frozenset(map(normalize, NAMES))
+KINDS = ("score", "stage", "count")
+
+
+def is_name(text: str) -> bool:
+    return normalize(text) in FORMS
+
+
+def read(cell: str) -> str:
+    named = parts(plain(cell), is_name, ("en",))
+    said = ("" if part.assertion == "present" else f" ({part.assertion})" for part in named)
+    return " + ".join(part.text + word for part, word in zip(named, said, strict=True))
+
+
+def test_the_table_has_many_scales_once() -> None:
+    rows = rows_of("scales.tsv")[1:]
+    names = [name.lower() for _, of_one in rows for name in of_one.split("|")]
+    assert {kind for kind, _ in rows} == set(KINDS)
+    assert len(rows) > 40
+    assert len(names) > 500
+    assert len(names) == len(set(names))
+    assert not any(name.strip() != name or not name for name in names)
+
+
+SCALES = [names.split("|")[0] for _, names in rows_of("scales.tsv")[1:]]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_zero_behind_a_scale_is_its_value(scale: str) -> None:
+    for form in ("{} {} 0", "{}, {} 0", "{} ({}: 0)", "{}; {}=0", "{} - {} of 0", "{} {} (0)"):
+        assert read(form.format("melanoma", scale)) == "melanoma"
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("multiple sclerosis EDSS 3.5", "multiple sclerosis"),
+        ("EDSS 0 multiple sclerosis", "multiple sclerosis"),
+        ("multiple sclerosis, EDSS 0, gout", "multiple sclerosis + gout"),
+        ("multiple sclerosis with EDSS score of 0.0", "multiple sclerosis"),
+        ("multiple sclerosis, 0 relapses", "multiple sclerosis"),
+        ("multiple sclerosis, relapses: none; EDSS zero", "multiple sclerosis"),
+        ("melanoma T0N0M0", "melanoma"),
+        ("melanoma (Ki-67 0%)", "melanoma"),
+        ("Crohn's disease activity 0", "Crohn's disease"),
+        ("melanoma HbA1c 7.2%, no gout", "melanoma + gout (absent)"),
+        ("pain 0/10", "pain (absent)"),
+        ("pain: 0/10", "pain (absent)"),
+        ("pain 7/10", "pain"),
+        ("gout 0", "gout (absent)"),
+        ("gout: 0", "gout (absent)"),
+        ("gout=0", "gout (absent)"),
+        ("gout (0)", "gout (absent)"),
+        ("relapses: 0", "relapses (absent)"),
+        ("gout 2019", "gout"),
+        ("glucose-6-phosphate thing", "glucose-6-phosphate thing"),
+    ],
+)
+def test_values_beside_names(cell: str, expected: str) -> None:
+    assert read(cell) == expected
+
+
+@pytest.mark.parametrize(
+    "cell", ["EDSS 0", "NYHA: 0", "stage 0", "stage IV", "(PHQ-9: 0)", "BMI 31"]
+)
+def test_a_scale_without_a_name_names_nothing(cell: str) -> None:
+    assert read(cell) == ""
+
+
+def test_spans() -> None:
+    assert scales.spans("gout, EDSS 0, stage 0", is_name) == [(6, 12), (14, 21)]
+    assert scales.spans("relapses: 0", is_name) == []
+    assert scales.spans("relapses: 0", is_name, is_first=False) == [(0, 11)]
