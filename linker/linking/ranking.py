@@ -272,18 +272,19 @@ class Order(NamedTuple):
 
 
 def of_tied_names(
-    batch: DescribedBatch, probabilities: Probabilities, names: Mapping[int, int]
+    batch: DescribedBatch, probabilities: Probabilities, names: Mapping[int, int], floor: float
 ) -> Probabilities:
     """Divide "none" and "missed" among the concepts that a text is a name of, equally.
 
     The dictionary has the text as a name of several concepts: it lacks nothing, and nothing tells
-    which of them is meant.
+    which of them is meant. Where one of them is an answer already, nothing changes.
 
     Args:
         batch: the candidates.
         probabilities: as the ranker gives them.
         names: of the mentions whose most usual reading is such a name, by their numbers, the row of
             the name.
+        floor: the probability that an answer has at least.
     """
     lists = batch.lists
     rows, readings = probabilities.rows.copy(), probabilities.readings.copy()
@@ -293,6 +294,9 @@ def of_tied_names(
         lookup = lists.lookups[reading]
         of_text = slice(*lists.rows[lookup : lookup + 2].tolist())
         is_named = batch.found.names[of_text] == name
+        best = (rows[of_text] * readings[reading]).max()
+        if none[mention] <= NONE and best >= floor:
+            continue
         left = none[mention] + missed[mention]
         shares = rows[of_text] * readings[reading] + left * is_named / is_named.sum()
         readings[reading] += left

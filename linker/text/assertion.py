@@ -47,6 +47,8 @@ class _Table:
         cell, text: the class of each phrase, by its side, in cells and in running text.
         weak: phrases of cells that count only where the rest is a name.
         foreign: those of them that are of none of the languages.
+        normal: phrases of cells that say that a thing is as it should be.
+        things: phrases of cells that do not count where the rest ends with a name.
         tests: phrases of cells that may be the result of a test of a disease beside them.
         leads: words that may stand in front of a cue, and say nothing, by the side of the cue.
         ends: what ends a scope.
@@ -60,6 +62,8 @@ class _Table:
     ends: list[str] = field(default_factory=list)
     connectives: set[str] = field(default_factory=set)
     tests: set[str] = field(default_factory=set)
+    normal: set[tuple[str, str]] = field(default_factory=set)
+    things: set[tuple[str, str]] = field(default_factory=set)
     leads: dict[str, set[str]] = field(default_factory=lambda: {"before": set(), "behind": set()})
 
     @cached_property
@@ -109,10 +113,15 @@ def _table(codes: tuple[str, ...]) -> _Table:
         elif is_other and (where == "own" or len(phrase) < _WRITTEN_OUT):
             continue
         elif phrase not in table.cell[side]:
-            table.cell[side][phrase] = cast(Assertion, said)
+            is_normal = said == "normal"
+            table.cell[side][phrase] = "absent" if is_normal else cast(Assertion, said)
+            if is_normal:
+                table.normal.add((side, phrase))
             if is_other:
                 table.foreign.add((side, phrase))
-            if is_other or where == "name":
+            if where == "thing":
+                table.things.add((side, phrase))
+            elif where == "name" or (is_other and not is_normal):
                 table.weak.add((side, phrase))
             elif where == "test":
                 table.tests.add(phrase)
@@ -149,6 +158,7 @@ class Cue:
     assertion: Assertion
     rest: str  # the cell without it
     is_weak: bool  # whether it counts only where the rest is a name
+    is_normal: bool = False  # whether it says that the rest is as it should be
 
 
 _TURNED: dict[Assertion, Assertion] = {  # what "not" in front of a cue makes of it
@@ -166,6 +176,10 @@ _SHORT_NOT = re.compile(r"n't\b")  # "wasn't"
 _MINUS = {ord("−"): "-", ord("–"): "-"}
 _TOKEN = re.compile(r"[^\s:;,]+[:;,]?|[:;,]")
 _BEHIND_PHRASE, _BEFORE_PHRASE = " \t.,!)]", "([:=–-,; "
+_UP_TO_MARK = re.compile(r"[([,;:]|\s(?:with|without|due|after|in|on|for|of)\s")
+_ABNORMAL = re.compile(
+    r"\b(?:abnormal|low|high|raised|elevated|reduced|decreased|increased|impaired|poor|loss)\b"
+)
 _BEHIND_CUE = re.compile(r"^[ \n:;,.–-]*(?:(?:and/or|and|or)\s+)?", re.IGNORECASE)
 _JOINED = re.compile(r"\w-([^\W\d_]+)\W*$")  # "seizure-free"
 _SET_APART = ":([=–−-~"
@@ -212,20 +226,39 @@ def _cue_of_phrase(
     is_behind = behind and _last_word(words[-1]) in table.last_words
     first = re.split(r"[:;,]", words[0])[0].rstrip(_MARKS)
     if table.first_words.isdisjoint((first, first.removesuffix("n't"))):
-        return _cue_behind(cell, table) if is_behind else None
+        return _cue_behind(cell, table, is_name) if is_behind else None
     ends = [match.end() for match in _TOKEN.finditer(cell)]
-    cues = [
-        Cue(table.cell["before"][phrase], rest, ("before", phrase) in table.weak)
-        for end in ends[:_LONGEST]
-        if (phrase := _phrase(cell[:end], table.cell["before"], table.leads["before"]))
-        and (rest := _BEHIND_CUE.sub("", cell[end:], count=1)) is not None
-    ]
+    cues: list[Cue] = []
+    for end in ends[:_LONGEST]:
+        phrase = _phrase(cell[:end], table.cell["before"], table.leads["before"])
+        rest = _BEHIND_CUE.sub("", cell[end:], count=1)
+        key = ("before", phrase)
+        if phrase and not (
+            key in table.normal and _is_diseased(rest, key in table.things, is_name)
+        ):
+            said = table.cell["before"][phrase]
+            cues.append(Cue(said, rest, key in table.weak, key in table.normal))
     if cues and any(map(str.isalnum, cues[-1].rest)):
         return next((cue for cue in cues if is_name(cue.rest)), cues[-1])
-    return _cue_behind(cell, table) if is_behind else None
+    return _cue_behind(cell, table, is_name) if is_behind else None
 
 
-def _cue_behind(cell: str, table: _Table) -> Cue | None:
+def _is_diseased(text: str, is_thing: bool, is_name: Callable[[str], bool]) -> bool:
+    """Whether what is beside "normal" or "good" is no thing that may be so.
+
+    Args:
+        text: "pressure hydrocephalus", "low calcium".
+        is_thing: whether it is no thing where all of it is a name: "good syndrome".
+        is_name: tells the names of the dictionary.
+    """
+    if is_name(text):
+        return is_thing
+    words = _UP_TO_MARK.split(text, maxsplit=1)[0].split()
+    is_end_name = any(is_name(" ".join(words[start:])) for start in range(1, len(words)))
+    return is_end_name or bool(_ABNORMAL.search(text))
+
+
+def _cue_behind(cell: str, table: _Table, is_name: Callable[[str], bool]) -> Cue | None:
     """The longest cue that a cell ends with."""
     starts = [match.start() for match in re.finditer(r"[^\s:;,([=]+|[([]", cell)]
     if joined := _JOINED.search(cell):
@@ -236,18 +269,22 @@ def _cue_behind(cell: str, table: _Table) -> Cue | None:
         phrase = _phrase(written, table.cell["behind"], table.leads["behind"])
         if not phrase or not any(map(str.isalnum, rest)):
             continue
+        key = ("behind", phrase)
+        if key in table.things and _is_diseased(rest, True, is_name):
+            continue
         said = table.cell["behind"][phrase]
         mark = cell[len(rest) : start].strip()[-1:] or cell[start]
         is_joined = cell[len(rest) : start] == "-"
         if is_joined and said != "absent":
             continue  # "HIV-positive"
         is_apart = mark in _SET_APART and not is_joined
-        is_weak = is_joined or (("behind", phrase) in table.weak and not is_apart)
+        is_weak = is_joined or (key in table.weak and not is_apart)
         if phrase in table.tests and not is_joined:
             is_weak = bool(_TESTED.search(rest))
+        is_normal = key in table.normal
         if denied := _NOT.fullmatch(rest):
-            rest, said = denied[1], _TURNED[said]
-        return Cue(said, rest.strip(), is_weak)
+            rest, said = denied[1], "present" if is_normal else _TURNED[said]
+        return Cue(said, rest.strip(), is_weak, is_normal)
     return None
 
 
@@ -278,6 +315,13 @@ def alone(cell: str, codes: tuple[str, ...]) -> Assertion | None:
         return "family"
     table = _table(codes)
     return table.cell["behind"].get(_phrase(cell, table.cell["behind"], table.leads["behind"]))
+
+
+def is_normal(cell: str, codes: tuple[str, ...]) -> bool:
+    """Whether a cell says that the thing before it is as it should be, and nothing else."""
+    table = _table(codes)
+    phrase = _phrase(cell, table.cell["behind"], table.leads["behind"])
+    return ("behind", phrase) in table.normal
 
 
 def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:
@@ -319,10 +363,12 @@ def cues_inside(cell: str, codes: tuple[str, ...]) -> list[InnerCue]:
     words = [
         (_word_start(match, table.first_words), match.end()) for match in _INNER_WORD.finditer(cell)
     ]
-    cues: list[InnerCue] = []
+    of_relatives = relatives.inside(cell)
+    cues = [InnerCue(*span, "family", False, False, False) for span in of_relatives]
     covered = 0
     for place, (start, _) in enumerate(words):
         first = cell[start : words[place][1]].lower().rstrip(_MARKS)
+        covered = max([covered, *(end for begin, end in of_relatives if begin <= start)])
         if first[:1] == "?" and first[1:2].isalpha():
             cues.append(InnerCue(start, start + 1, "possible", False, True, False))
         if start < covered or first not in table.first_words:
@@ -333,7 +379,7 @@ def cues_inside(cell: str, codes: tuple[str, ...]) -> list[InnerCue]:
                 covered = end
                 cues.extend(_inner_cue(start, end, phrase, table))
                 break
-    return cues
+    return sorted(cues, key=lambda cue: cue.start)
 
 
 def _word_start(word: re.Match[str], first_words: frozenset[str]) -> int:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 
+from linker.records import Span
 from linker.text.normalize import rows_of
 
 _AGE = (
@@ -45,6 +46,7 @@ class _Patterns:
         heading: a beginning with a colon that names one only with it.
         history, relative: other beginnings.
         behind_history, behind_relative: ends.
+        inside: what speaks of relatives in front of a name, anywhere in a cell.
     """
 
     words: frozenset[str]
@@ -56,6 +58,7 @@ class _Patterns:
     relative: re.Pattern[str]
     behind_history: re.Pattern[str]
     behind_relative: re.Pattern[str]
+    inside: re.Pattern[str]
 
 
 def _either(words: list[str]) -> str:
@@ -105,6 +108,10 @@ def _patterns() -> _Patterns:
         compiled(
             rf"(?P<mark>[\s,;:(\[=/–-]*){start}(?P<in>(?:{part['in']}\s+)*)(?P<who>{all_of_them}){end}"
         ),
+        compiled(
+            rf"(?<!\bin\s)(?:{all_of_them}(?:\s+{part['verb']})+|{all_of_them}\s*:"
+            rf"|{history}(?:\s*{part['of']}|\s*:)*)"
+        ),
     )
 
 
@@ -127,7 +134,8 @@ def before(cell: str) -> OfRelative | None:
     if not _speaks_of_relatives(cell, patterns):
         return None
     for pattern in (patterns.history, patterns.label, patterns.heading):
-        if match := pattern.match(cell):
+        match = pattern.match(cell)
+        if match and match[0].count("(") <= match[0].count(")"):
             return _left(cell[match.end() :], is_weak=pattern is patterns.heading)
     if match := patterns.relative.match(cell):
         is_apart = match["verbs"].strip() or match["mark"].strip(" ,")
@@ -148,6 +156,14 @@ def behind(cell: str) -> OfRelative | None:
         is_weak = not is_apart and not patterns.surely.search(match["who"])
         return _left(cell[: match.start()], is_weak=is_weak)
     return None
+
+
+def inside(cell: str) -> list[Span]:
+    """Where a cell says that a relative has what follows, in characters."""
+    patterns = _patterns()
+    if not _speaks_of_relatives(cell, patterns):
+        return []
+    return [match.span() for match in patterns.inside.finditer(cell)]
 
 
 def alone(cell: str) -> bool:

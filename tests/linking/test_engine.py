@@ -221,6 +221,23 @@ def test_each_name_of_a_list_is_answered_as_it_is_alone(toy: Linker) -> None:
     assert [part.rejected for part in explained] == [False, True]
 
 
+def test_what_is_denied_counts_if_it_names_a_concept(toy: Linker) -> None:
+    toy = toy.with_ranker(Ranker.shipped())
+    cells = ["heart attack no blood count", "heart attack with no hypertension", "unknown, no tea"]
+    first, both, nothing = toy.link(cells)
+    (alone,) = toy.link("heart attack").parts
+    (part,) = first.parts
+    assert (first.mention.text, first.reading) == (cells[0], "whole")
+    assert (part.text, part.assertion, part.nil) == ("heart attack", "present", False)
+    assert part.confidence == pytest.approx(alone.confidence, abs=1e-6)
+    assert (both.reading, both.to_dict()["assertion"]) == ("split", "mixed")
+    found = [(part.best and part.best.concept_id, part.assertion) for part in both.parts]
+    assert found == [("D:3", "present"), ("D:4", "absent")]
+    assert [part.nil for part in nothing.parts] == [True]
+    explained = toy.explain(cells[0]).parts
+    assert [part.lookup["text"] for part in explained] == ["heart attack"]
+
+
 @pytest.mark.parametrize(
     ("mention", "concept", "confidence"),
     [

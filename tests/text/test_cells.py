@@ -314,3 +314,55 @@ def test_any_cell_of_marks_and_names_is_read(cell: str) -> None:
     assert len(set(found)) == len(found)
     for text in (cell, *(part.text for part in found)):
         assert all(short != text for short, _ in shortened(text))
+
+
+NORMAL_NAMES = {
+    *("reflex abnormal", "gout", "asthma", "glaucoma", "normal tension glaucoma", "syndrome"),
+    *("absent speech", "loss of appetite", "pain"),
+}
+NORMAL = """
+reflexes: normal => reflexes (absent)
+reflexes - intact => reflexes (absent)
+Normal reflexes => reflexes (absent)
+reflexes (normal) => reflexes (absent)
+reflexes within normal limits => reflexes (absent)
+reflexes are grossly normal => reflexes (absent)
+reflexes not impaired => reflexes (absent)
+reflexes o.B. => reflexes (absent)
+unauffällige Reflexe => Reflexe (absent)
+reflejos sin alteraciones => reflejos (absent)
+réflexes conservés => réflexes (absent)
+reflexes; normal => reflexes (absent)
+normal gout => gout (absent)
+normal tension glaucoma => normal tension glaucoma
+normal pressure glaucoma => normal pressure glaucoma
+good syndrome => good syndrome
+gout: good => gout: good
+gait not normal => gait
+gout, good control => gout
+gout, chest clear => gout
+normal chest, gout => gout
+gout, asthma, development normal => gout; asthma
+gait normal, speech normal => gait (absent); speech (absent)
+gait and speech normal => gait and speech (absent)
+speech: absent => absent speech
+no speech => absent speech
+appetite - nil => loss of appetite
+reflexes: absent =>
+no left kidney =>
+pain: none => pain (absent)
+no double vision => double vision (absent)
+"""
+
+
+@pytest.mark.parametrize("line", NORMAL.strip().split("\n"))
+def test_what_is_normal_and_what_is_lacking(line: str) -> None:
+    forms = set(map(normalize, NORMAL_NAMES))
+
+    def known(text: str) -> bool:
+        return normalize(text) in forms
+
+    cell, _, expected = line.partition(" =>")
+    read = parts(cell, known, EN)
+    said = [p.text + ("" if p.assertion == "present" else f" ({p.assertion})") for p in read]
+    assert "; ".join(said) == expected.strip()

@@ -23,8 +23,8 @@ def is_name(text: str) -> bool:
 
 
 def read(cell: str, codes: tuple[str, ...] = EN) -> str:
-    """The names in a cell, each with what is said of it, unless it is present."""
-    named = parts(plain(cell), is_name, codes)
+    """The names in a cell that are certain, each with what is said of it, unless it is present."""
+    named = [part for part in parts(plain(cell), is_name, codes) if not part.is_doubtful]
     said = ("" if part.assertion == "present" else f" ({part.assertion})" for part in named)
     return " + ".join(part.text + word for part, word in zip(named, said, strict=True))
 
@@ -66,6 +66,14 @@ def test_what_is_denied_and_names_nothing_is_left_out(form: str) -> None:
     assert read(form.format("asthma")) == "asthma"
 
 
+def test_what_is_denied_and_no_name_is_doubtful() -> None:
+    cell = "asthma, no gout or insulin, no swollen eczema, no pains"
+    named = parts(cell, is_name, EN)
+    doubtful = {"insulin", "pains"}
+    assert [part.text for part in named] == ["asthma", "gout", "insulin", "swollen eczema", "pains"]
+    assert all(part.is_doubtful == (part.text in doubtful) for part in named)
+
+
 @pytest.mark.parametrize(
     ("cell", "expected"),
     [
@@ -86,6 +94,9 @@ def test_what_is_denied_and_names_nothing_is_left_out(form: str) -> None:
         ("asthma no gout no eczema", "asthma + gout (absent) + eczema (absent)"),
         ("asthma and gout with no eczema", "asthma + gout + eczema (absent)"),
         ("asthma (gout; no eczema)", "asthma + gout + eczema (absent)"),
+        ("no asthma, has gout", "asthma (absent) + gout"),
+        ("no asthma, she has rare thing", "asthma (absent) + rare thing"),
+        ("rare thing, gout, no asthma", "rare thing + gout + asthma (absent)"),
         ("asthma (on steroids (no gout))", "asthma (on steroids) + gout (absent)"),
         (
             "asthma, no hand, foot and mouth disease",
@@ -99,7 +110,7 @@ def test_what_is_denied_and_names_nothing_is_left_out(form: str) -> None:
         ("asthma not seen on CT", "asthma (absent)"),
         ("asthma not confirmed", "asthma (possible)"),
         ("asthma not assessed", "asthma (possible)"),
-        ("asthma with or without gout", "asthma with or without gout"),  # says neither
+        ("asthma with or with no gout", "asthma with or without gout"),  # it says neither
         ("i can not sleep", "i can not sleep"),  # there is no name
     ],
 )
