@@ -352,7 +352,8 @@ _INNER_WORD = re.compile(r"[^\s()\[\]{},;:|]+")
 _BEFORE_WORD = "-–—+&/."  # signs that are typed before a word without a blank
 
 
-def cues_inside(cell: str, codes: tuple[str, ...]) -> list[InnerCue]:
+@lru_cache(maxsize=256)
+def cues_inside(cell: str, codes: tuple[str, ...]) -> tuple[InnerCue, ...]:
     """The cues of what follows them, anywhere in a cell: at each place the longest.
 
     Args:
@@ -379,7 +380,7 @@ def cues_inside(cell: str, codes: tuple[str, ...]) -> list[InnerCue]:
                 covered = end
                 cues.extend(_inner_cue(start, end, phrase, table))
                 break
-    return sorted(cues, key=lambda cue: cue.start)
+    return tuple(sorted(cues, key=lambda cue: cue.start))
 
 
 def _word_start(word: re.Match[str], first_words: frozenset[str]) -> int:
