@@ -72,8 +72,8 @@ def _either(words: list[str]) -> str:
 def _patterns() -> _Patterns:
     """The patterns of the words of relatives.tsv."""
     words: dict[str, list[str]] = defaultdict(list)
-    for _, part, word in rows_of("relatives.tsv")[1:]:
-        words[part].append(word)
+    for _, kind, word in rows_of("relatives.tsv")[1:]:
+        words[kind].append(word)
     part = {name: _either(of_part) for name, of_part in words.items()}
     relative = rf"(?:{part['surely']}|{part['relative']})"
     whose = rf"(?:(?:{part['whose']}|{part['article']}|{_NUMBER})[\s-]*)*"
@@ -106,7 +106,8 @@ def _patterns() -> _Patterns:
         ),
         compiled(rf"[\s,;:(\[–-]*{start}{history}{end}"),
         compiled(
-            rf"(?P<mark>[\s,;:(\[=/–-]*){start}(?P<in>(?:{part['in']}\s+)*)(?P<who>{all_of_them}){end}"
+            rf"(?P<mark>[\s,;:(\[=/–-]*){start}(?P<in>(?:{part['in']}\s+)*)"
+            rf"(?P<who>{all_of_them}){end}"
         ),
         compiled(
             rf"(?<!\bin\s)(?:{all_of_them}(?:\s+{part['verb']})+|{all_of_them}\s*:"
@@ -117,7 +118,8 @@ def _patterns() -> _Patterns:
 
 def _telling_word(phrase: str) -> str:
     """The word of a phrase that other cells have least: "family" of "family history"."""
-    return max(_WORD.findall(phrase), key=lambda word: (word.startswith("fam"), len(word)))
+    words: list[str] = _WORD.findall(phrase)
+    return max(words, key=lambda word: (word.startswith("fam"), len(word)))
 
 
 @lru_cache(maxsize=1)
