@@ -22,6 +22,7 @@ from linker.errors import check_wanted
 from linker.io.outputs import UNSURE
 from linker.linking.broader import SURE, Ancestors, Weights
 from linker.linking.calibration import answers_of
+from linker.linking.lengthening import Lengthening
 from linker.linking.matches import PLACE, Matches
 from linker.linking.ranking import (
     DEPTH,
@@ -120,6 +121,7 @@ class Engine:
             lambda form: respelling.respelt(form, known, table.__contains__),
             Spellings(table.texts, table.__contains__).of,
             Modifiers(self.normalize, self._names_beside),
+            Lengthening(dictionary, words).lengthened if words else lambda *_: [],
         )
         columns = dictionary.columns.names
         rows = [] if columns.annotated is None else np.flatnonzero(columns.annotated).tolist()
@@ -503,6 +505,8 @@ class Engine:
         if part.meaning and not part.meaning.is_sure:
             is_short = part.meaning.name.kind == "short"
             return "listed short form" if is_short else "several meanings"
+        if part.is_one_of_several:
+            return "several meanings"
         concept = ranking.first(lookup)
         if concept is None:
             return None

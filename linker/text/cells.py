@@ -71,6 +71,10 @@ _STRONG_IN_TEXT = re.compile(r"\s*[;|¦]\s*")
 _ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)](?:\s*(?=[^\W\d_])|\s+(?=\d+[^\W\d_]))")
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
 
+_STAGE = re.compile(r"(.*[^\W\d_])[ -](?:st\.? |gr\.? |stage )?(\d[ab]?|[IV]{1,3})", re.IGNORECASE)
+_CUT = re.compile(r"[^\W\d_]{2}\.\s+[^\W\d_]")
+_SIDE = re.compile(r"(?<![\w/])(?:[LR]|[LR]t|LT|RT|B/L|bilat|left|right|bilateral)(?![\w/])\.?")
+
 # what a name may lack: how bad, how far, on which side
 _BRACKETS = re.compile(r"\s*[(\[{][^()\[\]{}]*[)\]}]?\s*")
 
@@ -154,14 +158,14 @@ def parts(
             piece = ", ".join(clauses.without(piece, values))
         if _ONE["alone"].fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
-        if (said := assertion.heading(piece.strip(), codes)) is not None:
-            of_all = said
-            continue
         cue = piece.strip(" ()[].")
         of_last = assertion.alone(cue, codes)
         is_cue = not is_nothing(piece, codes) or assertion.is_normal(cue, codes)
         if found and of_last is not None and is_cue:
             found[-1] = replace(found[-1], assertion=stronger(found[-1].assertion, of_last))
+            continue
+        if (said := assertion.heading(piece.strip(), codes)) is not None:
+            of_all = said
             continue
         of_piece = list(read(piece, is_name, known, codes, is_modifier))
         of_all = _heading_of(piece, codes) or of_all
@@ -369,8 +373,9 @@ def _of_clause(
     whole = bare(clause.text, is_name, codes, is_known=is_known)
     if not any(map(str.isalpha, whole.text)):
         return
-    written = [text for text in _ONE["listed"].split(clause.text) if text.strip()]
+    written = [text for text in _ONE["listed"].split(clause.text) if any(map(str.isalpha, text))]
     members = [bare(text, is_name, codes, is_known=is_known) for text in written]
+    members = [member for member in members if any(map(str.isalpha, member.text))]
     is_list = len(members) > 1 and all(is_known(member.text) for member in members)
     is_one = is_name(whole.text) or (not is_list and len(composites.split(whole.text, is_name)) > 1)
     if is_one or len(members) < 2:
@@ -454,7 +459,9 @@ def bare(
         if is_name(text):
             break
         cue = assertion.cue_of(text, codes, is_name, behind=behind)
-        if cue and (not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), known)):
+        if cue and (
+            not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), is_name, known)
+        ):
             text, said = cue.rest, stronger(said, cue.assertion)
             is_normal = is_normal or cue.is_normal
     if said == "absent" and not is_normal and is_function(text):
@@ -476,9 +483,9 @@ def _without_signs(text: str, said: Assertion) -> tuple[str, Assertion]:
     return text, said
 
 
-def _is_spelt(text: str, is_known: IsName) -> bool:
+def _is_spelt(text: str, is_name: IsName, is_known: IsName) -> bool:
     """Whether all of a text is known."""
-    return is_known(text) and not _ONE["tail"].search(text)
+    return is_name(text) or (is_known(text) and not _ONE["tail"].search(text))
 
 
 def _without_marks(text: str, is_name: IsName) -> str:
@@ -538,6 +545,30 @@ def ungraded(text: str, is_name: IsName) -> str:
 def unbracketed(text: str) -> str:
     """A text without what stands in brackets, unless nothing else is left."""
     return _BRACKETS.sub(" ", text).strip() or text
+
+
+def staged(text: str) -> Iterator[str]:
+    """What a text with a lone number behind it may be: "chronic kidney disease 3".
+
+    The number is of a type or a stage that names may have; else it is left out.
+    """
+    stage = _STAGE.fullmatch(text)
+    if stage:
+        name, number = stage.groups()
+        for word in ("type", "stage", "grade"):
+            yield f"{name} {word} {number}"
+            yield f"{word} {number} {name}"
+        yield name
+
+
+def has_cut_words(text: str) -> bool:
+    """Whether a text has words with a point behind them, and other words behind these."""
+    return _CUT.search(text) is not None
+
+
+def without_sides(text: str) -> str:
+    """A text without the letters and words for sides inside: "osteoarthritis L hip"."""
+    return _SPACE.sub(" ", _SIDE.sub("", text)).strip()
 
 
 def _without_extras(text: str) -> str:
