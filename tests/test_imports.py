@@ -7,10 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import linker
+from linker import Dictionary
+from linker.linking.options import changed, preset
+from linker.training.pipeline import train
 
 REPORT = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
 HEAVY = {
@@ -48,30 +52,22 @@ def test_linking_loads_neither_torch_nor_scikit_learn(model: Path) -> None:
     assert loaded.isdisjoint(HEAVY)
 
 
-@pytest.fixture(scope="module")
-def dense_models(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Models of encoders that torch trains, and that link without it."""
-    pytest.importorskip("torch")
-    folder = tmp_path_factory.mktemp("dense")
-    code = f"""
-from linker.training.pipeline import train
-from linker import Dictionary, Linker
-from linker.linking.options import changed, preset
-small = {{"encoder": {{"hidden": 8}}, "words": {{"dim": 8, "epochs": 1}}, "ground": {{"epochs": 1}}}}
-small["training"] = {{"epochs": 0}}
-for name in ("dan", "fewshot"):
-    options = changed(preset("default", name), small, name)
-    linker = train(Dictionary.read({str(sample)!r}), encoder=name, options=options)
-    linker.save({str(folder)!r} + "/" + name)
-"""
-    run("-c", code)
-    return folder
-
-
-@pytest.mark.parametrize("name", ["dan", "fewshot"])
-def test_encoders_that_torch_trained_link_without_it(dense_models: Path, name: str) -> None:
-    code = f"from linker import Linker; Linker.load({str(dense_models / name)!r}).link('diabetes').parts[0].best.concept_id; {REPORT}"
-    assert set(run("-c", code).split()).isdisjoint(HEAVY)
+def test_encoders_that_torch_trained_link_without_it(
+    sample: Path, tmp_path: Path, one_thread: None
+) -> None:
+    small: dict[str, Any] = {
+        "encoder": {"hidden": 8},
+        "words": {"dim": 8, "epochs": 1},
+        "ground": {"epochs": 1},
+        "training": {"epochs": 0},
+    }
+    code = "from linker import Linker"
+    for name in ("dan", "fewshot"):
+        options = changed(preset("default", name), small, name)
+        train(Dictionary.read(sample), encoder=name, options=options).save(tmp_path / name)
+        load = f"Linker.load({str(tmp_path / name)!r})"
+        code += f"; {load}.link('diabetes').parts[0].best.concept_id"
+    assert set(run("-c", f"{code}; {REPORT}").split()).isdisjoint(HEAVY)
 
 
 def test_help_loads_no_arrays() -> None:

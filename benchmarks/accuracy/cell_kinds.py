@@ -261,11 +261,11 @@ class Fillings:
         return self.drawn(list(fillings.values()), QUALIFIED)
 
     def without(self, model: str) -> list[Filling]:
-        """Names with `without`."""
+        """Names with `without`, and not with `with or without`."""
         fillings = []
         for text, concepts in self.models.names(model).items():
             before, cue, after = text.partition(" without ")
-            if cue and len(concepts) == 1:
+            if cue and len(concepts) == 1 and not before.endswith(" or"):
                 fillings.append(Filling({"before": before, "after": after}, (concepts,)))
         return self.drawn(fillings, WITHOUT)
 

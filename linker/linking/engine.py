@@ -22,6 +22,7 @@ from linker.errors import check_wanted
 from linker.io.outputs import UNSURE
 from linker.linking.broader import SURE, Ancestors, Weights
 from linker.linking.calibration import answers_of
+from linker.linking.lengthening import Lengthening
 from linker.linking.matches import PLACE, Matches
 from linker.linking.ranking import (
     DEPTH,
@@ -67,6 +68,8 @@ nobody annotated are below one half; of those that were annotated, or stand in a
 and more are right. Words that only look like those of a name are below one half, too. The ranker is
 fitted without the limits.
 """
+LIKELY = 0.5
+"""The confidence that what is denied needs where it is no name: "no medication" denies nothing."""
 FLOOR = 0.05
 """The confidence below which an answer is none, where no other threshold is asked for."""
 _REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
@@ -118,6 +121,7 @@ class Engine:
             lambda form: respelling.respelt(form, known, table.__contains__),
             Spellings(table.texts, table.__contains__).of,
             Modifiers(self.normalize, self._names_beside),
+            Lengthening(dictionary, words).lengthened if words else lambda *_: [],
         )
         columns = dictionary.columns.names
         rows = [] if columns.annotated is None else np.flatnonzero(columns.annotated).tolist()
@@ -164,8 +168,11 @@ class Engine:
             ranking, deeper=self._deeper(names, ranking), in_full=self._in_full(names, ranking)
         )
         for answer in answers:
-            predictions = [self._prediction(name, ranking) for name in answer.names]
-            answer.prediction = self._decided(answer, predictions)
+            predictions = {name.place: self._prediction(name, ranking) for name in answer.names}
+            named = [name for name in answer.names if _is_named(name, predictions[name.place])]
+            answer.names = named or answer.names[:1]
+            kept = [predictions[name.place] for name in answer.names]
+            answer.prediction = self._decided(answer, kept)
         return ranking
 
     def _divide(self, answers: Sequence[Answer]) -> None:
@@ -210,7 +217,7 @@ class Engine:
             return by_score(batch)
         probabilities = self.ranker.probabilities(batch.lists)
         if tied := self._tied(answers, batch):
-            probabilities = of_tied_names(batch, probabilities, tied)
+            probabilities = of_tied_names(batch, probabilities, tied, FLOOR)
         return by_probability(batch, probabilities)
 
     def _tied(self, answers: Sequence[Answer], batch: DescribedBatch) -> dict[int, int]:
@@ -498,6 +505,8 @@ class Engine:
         if part.meaning and not part.meaning.is_sure:
             is_short = part.meaning.name.kind == "short"
             return "listed short form" if is_short else "several meanings"
+        if part.is_one_of_several:
+            return "several meanings"
         concept = ranking.first(lookup)
         if concept is None:
             return None
@@ -560,7 +569,7 @@ class Engine:
 
     def _decided(self, answer: Answer, names: Sequence[Prediction]) -> Prediction:
         """The prediction of a mention, given those of its names, as people decided it."""
-        prediction, request = names[0], answer.request
+        prediction, request = replace(names[0], mention=answer.mention), answer.request
         if len(names) > 1:
             parts = tuple(part for name in names for part in name.parts)
             prediction = Prediction(answer.mention, parts, "split")
@@ -624,6 +633,13 @@ class Engine:
             by_score = np.concatenate([first, np.setdiff1d(by_concept, first)])
             result.append(NameOrders(of_one.only(by_score), of_one.only(by_concept)))
         return result
+
+
+def _is_named(name: Answer, prediction: Prediction) -> bool:
+    """Whether a name in a mention counts: a doubtful one does if its concept is probable."""
+    if name.name is None or not name.name.is_doubtful:
+        return True
+    return not any(part.nil for part in prediction.parts) and (prediction.confidence or 0) >= LIKELY
 
 
 def _definitions(answer: Answer) -> Definitions | None:

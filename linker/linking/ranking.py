@@ -64,7 +64,14 @@ def batch_of(
     parts = [part for way in ways for part in way.parts]
     # of each distinct text, in normal form and as written, and what it demands
     number: dict[tuple[str, str, Demand | None], int] = {}
-    keys = ((part.form, part.looked_up, part.demand) for part in parts)
+    keys = (
+        (
+            part.form,
+            matches.written(part.form) if matches and part.is_rewritten else part.looked_up,
+            part.demand,
+        )
+        for part in parts
+    )
     text = np.array([number.setdefault(key, len(number)) for key in keys], np.int64)
     texts = [(form, written) for form, written, _ in number]
     place = {form: place for place, form in enumerate(dict.fromkeys(form for form, _ in texts))}
@@ -272,18 +279,19 @@ class Order(NamedTuple):
 
 
 def of_tied_names(
-    batch: DescribedBatch, probabilities: Probabilities, names: Mapping[int, int]
+    batch: DescribedBatch, probabilities: Probabilities, names: Mapping[int, int], floor: float
 ) -> Probabilities:
     """Divide "none" and "missed" among the concepts that a text is a name of, equally.
 
     The dictionary has the text as a name of several concepts: it lacks nothing, and nothing tells
-    which of them is meant.
+    which of them is meant. Where one of them is an answer already, nothing changes.
 
     Args:
         batch: the candidates.
         probabilities: as the ranker gives them.
         names: of the mentions whose most usual reading is such a name, by their numbers, the row of
             the name.
+        floor: the probability that an answer has at least.
     """
     lists = batch.lists
     rows, readings = probabilities.rows.copy(), probabilities.readings.copy()
@@ -293,6 +301,9 @@ def of_tied_names(
         lookup = lists.lookups[reading]
         of_text = slice(*lists.rows[lookup : lookup + 2].tolist())
         is_named = batch.found.names[of_text] == name
+        best = (rows[of_text] * readings[reading]).max()
+        if none[mention] <= NONE and best >= floor:
+            continue
         left = none[mention] + missed[mention]
         shares = rows[of_text] * readings[reading] + left * is_named / is_named.sum()
         readings[reading] += left

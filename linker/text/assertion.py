@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from typing import cast
 
 from linker.records import Assertion, Span
+from linker.text import relatives
 from linker.text.normalize import rows_of
 
 _STRENGTH: dict[Assertion, int] = {  # of two cues the stronger one counts
@@ -28,26 +29,14 @@ _REACH_BEHIND = 5
 _MARKS = ".,:;!)]([=–−-"  # beside the words of a cue
 _SENTENCE = re.compile(r"[.!?]\s+(?=[A-Z\"(])|;\s|[\n\t]")
 
-_RELATIVES = (
-    *("mother", "father", "brother", "sister", "sibling", "siblings", "parent", "parents", "son"),
-    *("daughter", "aunt", "uncle", "cousin", "grandmother", "grandfather", "mum", "mom", "dad"),
-    *("relative", "relatives"),
-)
-_OF_RELATIVES = ("with", "had", "has", "diagnosed with", "died of", "died from")
+_OF_RELATIVE = "mother with"  # the cue that all relatives with a verb are in running text
 _WRITTEN_OUT = 3  # letters of a cue of another language than the text's that is looked for
 
 
 @lru_cache(maxsize=1)
 def _rows() -> list[list[str]]:
     """All cues: language, class, side, where, phrase; cues.tsv says what they mean."""
-    rows = rows_of("cues.tsv")[1:]
-    for relative in _RELATIVES:
-        whose = ("", "maternal ", "paternal ", "his ", "her ")
-        cues = [("cell", f"{side}{relative}") for side in (*whose[1:], "")]
-        cues += [("text", f"{relative} {verb}") for verb in _OF_RELATIVES]
-        cues += [("cell", f"{s}{relative} {verb}") for s in whose[1:] for verb in _OF_RELATIVES]
-        rows += [["en", "family", "before", where, phrase] for where, phrase in cues]
-    return rows
+    return rows_of("cues.tsv")[1:]
 
 
 @dataclass(frozen=True)
@@ -58,6 +47,8 @@ class _Table:
         cell, text: the class of each phrase, by its side, in cells and in running text.
         weak: phrases of cells that count only where the rest is a name.
         foreign: those of them that are of none of the languages.
+        normal: phrases of cells that say that a thing is as it should be.
+        things: phrases of cells that do not count where the rest ends with a name.
         tests: phrases of cells that may be the result of a test of a disease beside them.
         leads: words that may stand in front of a cue, and say nothing, by the side of the cue.
         ends: what ends a scope.
@@ -71,6 +62,8 @@ class _Table:
     ends: list[str] = field(default_factory=list)
     connectives: set[str] = field(default_factory=set)
     tests: set[str] = field(default_factory=set)
+    normal: set[tuple[str, str]] = field(default_factory=set)
+    things: set[tuple[str, str]] = field(default_factory=set)
     leads: dict[str, set[str]] = field(default_factory=lambda: {"before": set(), "behind": set()})
 
     @cached_property
@@ -96,7 +89,8 @@ class _Table:
     def in_text(self) -> re.Pattern[str]:
         """Finds cues of either side, and what ends their scope."""
         phrases = {*self.text["before"], *self.text["behind"], *self.ends}
-        return re.compile(_either(phrases), re.IGNORECASE)
+        pattern = rf"(?P<relative>{relatives.in_text()})|{_either(phrases)}"
+        return re.compile(pattern, re.IGNORECASE)
 
 
 @lru_cache
@@ -119,10 +113,15 @@ def _table(codes: tuple[str, ...]) -> _Table:
         elif is_other and (where == "own" or len(phrase) < _WRITTEN_OUT):
             continue
         elif phrase not in table.cell[side]:
-            table.cell[side][phrase] = cast(Assertion, said)
+            is_normal = said == "normal"
+            table.cell[side][phrase] = "absent" if is_normal else cast(Assertion, said)
+            if is_normal:
+                table.normal.add((side, phrase))
             if is_other:
                 table.foreign.add((side, phrase))
-            if is_other or where == "name":
+            if where == "thing":
+                table.things.add((side, phrase))
+            elif where == "name" or (is_other and not is_normal):
                 table.weak.add((side, phrase))
             elif where == "test":
                 table.tests.add(phrase)
@@ -159,6 +158,7 @@ class Cue:
     assertion: Assertion
     rest: str  # the cell without it
     is_weak: bool  # whether it counts only where the rest is a name
+    is_normal: bool = False  # whether it says that the rest is as it should be
 
 
 _TURNED: dict[Assertion, Assertion] = {  # what "not" in front of a cue makes of it
@@ -176,6 +176,10 @@ _SHORT_NOT = re.compile(r"n't\b")  # "wasn't"
 _MINUS = {ord("−"): "-", ord("–"): "-"}
 _TOKEN = re.compile(r"[^\s:;,]+[:;,]?|[:;,]")
 _BEHIND_PHRASE, _BEFORE_PHRASE = " \t.,!)]", "([:=–-,; "
+_UP_TO_MARK = re.compile(r"[([,;:]|\s(?:with|without|due|after|in|on|for|of)\s")
+_ABNORMAL = re.compile(
+    r"\b(?:abnormal|low|high|raised|elevated|reduced|decreased|increased|impaired|poor|loss)\b"
+)
 _BEHIND_CUE = re.compile(r"^[ \n:;,.–-]*(?:(?:and/or|and|or)\s+)?", re.IGNORECASE)
 _JOINED = re.compile(r"\w-([^\W\d_]+)\W*$")  # "seizure-free"
 _SET_APART = ":([=–−-~"
@@ -200,26 +204,61 @@ def cue_of(
         is_name: tells the names of the dictionary.
         behind: whether one at the end is looked for.
     """
-    table, words = _table(codes), cell.lower().split()
+    first = relatives.before(cell)
+    if first and not first.is_weak:
+        return Cue("family", first.rest, False)
+    last = relatives.behind(cell) if behind else None
+    if last and not last.is_weak:
+        return Cue("family", last.rest, False)
+    if cue := _cue_of_phrase(cell, _table(codes), is_name, behind=behind):
+        return cue
+    of_relative = first or last
+    return Cue("family", of_relative.rest, of_relative.is_weak) if of_relative else None
+
+
+def _cue_of_phrase(
+    cell: str, table: _Table, is_name: Callable[[str], bool], *, behind: bool
+) -> Cue | None:
+    """The longest phrase that a cell begins or ends with, or a shorter one that leaves a name."""
+    words = cell.lower().split()
     if not words:
         return None
     is_behind = behind and _last_word(words[-1]) in table.last_words
     first = re.split(r"[:;,]", words[0])[0].rstrip(_MARKS)
     if table.first_words.isdisjoint((first, first.removesuffix("n't"))):
-        return _cue_behind(cell, table) if is_behind else None
+        return _cue_behind(cell, table, is_name) if is_behind else None
     ends = [match.end() for match in _TOKEN.finditer(cell)]
-    cues = [
-        Cue(table.cell["before"][phrase], rest, ("before", phrase) in table.weak)
-        for end in ends[:_LONGEST]
-        if (phrase := _phrase(cell[:end], table.cell["before"], table.leads["before"]))
-        and (rest := _BEHIND_CUE.sub("", cell[end:], count=1)) is not None
-    ]
+    cues: list[Cue] = []
+    for end in ends[:_LONGEST]:
+        phrase = _phrase(cell[:end], table.cell["before"], table.leads["before"])
+        rest = _BEHIND_CUE.sub("", cell[end:], count=1)
+        key = ("before", phrase)
+        if phrase and not (
+            key in table.normal and _is_diseased(rest, key in table.things, is_name)
+        ):
+            said = table.cell["before"][phrase]
+            cues.append(Cue(said, rest, key in table.weak, key in table.normal))
     if cues and any(map(str.isalnum, cues[-1].rest)):
         return next((cue for cue in cues if is_name(cue.rest)), cues[-1])
-    return _cue_behind(cell, table) if is_behind else None
+    return _cue_behind(cell, table, is_name) if is_behind else None
 
 
-def _cue_behind(cell: str, table: _Table) -> Cue | None:
+def _is_diseased(text: str, is_thing: bool, is_name: Callable[[str], bool]) -> bool:
+    """Whether what is beside "normal" or "good" is no thing that may be so.
+
+    Args:
+        text: "pressure hydrocephalus", "low calcium".
+        is_thing: whether it is no thing where all of it is a name: "good syndrome".
+        is_name: tells the names of the dictionary.
+    """
+    if is_name(text):
+        return is_thing
+    words = _UP_TO_MARK.split(text, maxsplit=1)[0].split()
+    is_end_name = any(is_name(" ".join(words[start:])) for start in range(1, len(words)))
+    return is_end_name or bool(_ABNORMAL.search(text))
+
+
+def _cue_behind(cell: str, table: _Table, is_name: Callable[[str], bool]) -> Cue | None:
     """The longest cue that a cell ends with."""
     starts = [match.start() for match in re.finditer(r"[^\s:;,([=]+|[([]", cell)]
     if joined := _JOINED.search(cell):
@@ -230,18 +269,22 @@ def _cue_behind(cell: str, table: _Table) -> Cue | None:
         phrase = _phrase(written, table.cell["behind"], table.leads["behind"])
         if not phrase or not any(map(str.isalnum, rest)):
             continue
+        key = ("behind", phrase)
+        if key in table.things and _is_diseased(rest, True, is_name):
+            continue
         said = table.cell["behind"][phrase]
         mark = cell[len(rest) : start].strip()[-1:] or cell[start]
         is_joined = cell[len(rest) : start] == "-"
         if is_joined and said != "absent":
             continue  # "HIV-positive"
         is_apart = mark in _SET_APART and not is_joined
-        is_weak = is_joined or (("behind", phrase) in table.weak and not is_apart)
+        is_weak = is_joined or (key in table.weak and not is_apart)
         if phrase in table.tests and not is_joined:
             is_weak = bool(_TESTED.search(rest))
+        is_normal = key in table.normal
         if denied := _NOT.fullmatch(rest):
-            rest, said = denied[1], _TURNED[said]
-        return Cue(said, rest.strip(), is_weak)
+            rest, said = denied[1], "present" if is_normal else _TURNED[said]
+        return Cue(said, rest.strip(), is_weak, is_normal)
     return None
 
 
@@ -268,14 +311,29 @@ def _phrase(text: str, phrases: Mapping[str, Assertion], leads: Collection[str] 
 
 def alone(cell: str, codes: tuple[str, ...]) -> Assertion | None:
     """What a cell says of the name before it that is a cue of such a name, and nothing else."""
+    if relatives.alone(cell):
+        return "family"
     table = _table(codes)
     return table.cell["behind"].get(_phrase(cell, table.cell["behind"], table.leads["behind"]))
 
 
+def is_normal(cell: str, codes: tuple[str, ...]) -> bool:
+    """Whether a cell says that the thing before it is as it should be, and nothing else."""
+    table = _table(codes)
+    phrase = _phrase(cell, table.cell["behind"], table.leads["behind"])
+    return ("behind", phrase) in table.normal
+
+
 def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:
     """What a cell says of those behind it that is a cue and a colon: "FH:", "Denies:"."""
+    if relatives.alone(cell):
+        return "family"
+    if not cell.endswith(":"):
+        return None
+    if relatives.before(f"{cell} x") == relatives.OfRelative("x", False):
+        return "family"
     phrases = _table(codes).cell["before"]
-    return phrases.get(_phrase(cell, phrases)) if cell.endswith(":") else None
+    return phrases.get(_phrase(cell, phrases))
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +352,8 @@ _INNER_WORD = re.compile(r"[^\s()\[\]{},;:|]+")
 _BEFORE_WORD = "-–—+&/."  # signs that are typed before a word without a blank
 
 
-def cues_inside(cell: str, codes: tuple[str, ...]) -> list[InnerCue]:
+@lru_cache(maxsize=256)
+def cues_inside(cell: str, codes: tuple[str, ...]) -> tuple[InnerCue, ...]:
     """The cues of what follows them, anywhere in a cell: at each place the longest.
 
     Args:
@@ -305,10 +364,12 @@ def cues_inside(cell: str, codes: tuple[str, ...]) -> list[InnerCue]:
     words = [
         (_word_start(match, table.first_words), match.end()) for match in _INNER_WORD.finditer(cell)
     ]
-    cues: list[InnerCue] = []
+    of_relatives = relatives.inside(cell)
+    cues = [InnerCue(*span, "family", False, False, False) for span in of_relatives]
     covered = 0
     for place, (start, _) in enumerate(words):
         first = cell[start : words[place][1]].lower().rstrip(_MARKS)
+        covered = max([covered, *(end for begin, end in of_relatives if begin <= start)])
         if first[:1] == "?" and first[1:2].isalpha():
             cues.append(InnerCue(start, start + 1, "possible", False, True, False))
         if start < covered or first not in table.first_words:
@@ -319,7 +380,7 @@ def cues_inside(cell: str, codes: tuple[str, ...]) -> list[InnerCue]:
                 covered = end
                 cues.extend(_inner_cue(start, end, phrase, table))
                 break
-    return cues
+    return tuple(sorted(cues, key=lambda cue: cue.start))
 
 
 def _word_start(word: re.Match[str], first_words: frozenset[str]) -> int:
@@ -386,7 +447,11 @@ def _in_sentence(
 ) -> dict[Span, Assertion]:
     """What a sentence says of the names in it."""
     cues = [
-        (match.start(), match.end(), " ".join(match[0].lower().split()))
+        (
+            match.start(),
+            match.end(),
+            _OF_RELATIVE if match["relative"] else " ".join(match[0].lower().split()),
+        )
         for match in table.in_text.finditer(text, start, end)
     ]
     result = {}

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from linker.records import Assertion, Span
-from linker.text import assertion, clauses, scales
+from linker.text import assertion, clauses, composites, scales
 from linker.text.assertion import stronger
 from linker.text.clauses import Clause
 from linker.text.composites import IsName
+from linker.text.functions import is_function, lacking
 from linker.text.modifiers import kept_together
 from linker.text.normalize import rows_of, without_unseen
 
@@ -64,10 +65,15 @@ _WRAPPED = re.compile(r"([(\[{<\"'“‘«|])\s*(.+?)\s*([)\]}>\"'”’»|])", 
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _CLOSING = dict(zip("([{<\"'“‘«|", ")]}>\"'”’»|", strict=True))
 
-_STRONG = re.compile(r"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s)\s*")
+_STATES = r"(?:(?:he|she|pt|patient)\s+)?(?:has|have|positive for|\+ve for|diagnosed with)\s"
+_STRONG = re.compile(rf"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s|,\s*(?={_STATES}))\s*", re.IGNORECASE)
 _STRONG_IN_TEXT = re.compile(r"\s*[;|¦]\s*")
 _ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)](?:\s*(?=[^\W\d_])|\s+(?=\d+[^\W\d_]))")
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
+
+_STAGE = re.compile(r"(.*[^\W\d_])[ -](?:st\.? |gr\.? |stage )?(\d[ab]?|[IV]{1,3})", re.IGNORECASE)
+_CUT = re.compile(r"[^\W\d_]{2}\.\s+[^\W\d_]")
+_SIDE = re.compile(r"(?<![\w/])(?:[LR]|[LR]t|LT|RT|B/L|bilat|left|right|bilateral)(?![\w/])\.?")
 
 # what a name may lack: how bad, how far, on which side
 _BRACKETS = re.compile(r"\s*[(\[{][^()\[\]{}]*[)\]}]?\s*")
@@ -83,6 +89,7 @@ class CellPart:
 
     text: str
     assertion: Assertion = "present"
+    is_doubtful: bool = False  # it counts only if it names a concept: "no medication" does not
 
 
 def plain(text: str) -> str:
@@ -144,23 +151,52 @@ def parts(
         text = _ONE["ticked"].sub(r"\1;", text)  # "asthma: no gout: yes"
     pieces = [piece for item in _items(text) for piece in _outside_brackets(item, between)]
     pieces = kept_together(pieces, is_modifier)
-    read = partial(_read, is_name=is_name, is_known=known, codes=codes, is_modifier=is_modifier)
+    pieces = [part for piece in pieces for part in _without_normal(piece, is_name, known, codes)]
+    read = _clauses if lines else _read
     for place, piece in enumerate(pieces):
         if lines and (values := scales.spans(piece, is_name, is_first=not place)):
             piece = ", ".join(clauses.without(piece, values))
         if _ONE["alone"].fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
+        cue = piece.strip(" ()[].")
+        of_last = assertion.alone(cue, codes)
+        is_cue = not is_nothing(piece, codes) or assertion.is_normal(cue, codes)
+        if found and of_last is not None and is_cue:
+            found[-1] = replace(found[-1], assertion=stronger(found[-1].assertion, of_last))
+            continue
         if (said := assertion.heading(piece.strip(), codes)) is not None:
             of_all = said
             continue
-        of_last = assertion.alone(piece.strip(" ()[]."), codes)
-        if found and of_last is not None and not is_nothing(piece, codes):
-            found[-1] = CellPart(found[-1].text, stronger(found[-1].assertion, of_last))
-            continue
-        of_piece = list(_clauses(piece, is_name, known, codes, read) if lines else read(piece))
+        of_piece = list(read(piece, is_name, known, codes, is_modifier))
         of_all = _heading_of(piece, codes) or of_all
-        found += [CellPart(p.text, stronger(p.assertion, of_all)) for p in of_piece]
+        found += [replace(p, assertion=stronger(p.assertion, of_all)) for p in of_piece]
     return list(dict.fromkeys(found))
+
+
+def _without_normal(
+    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+) -> list[str]:
+    """A piece without what it says to be normal beside a name, unless that is a name, too.
+
+    Of "epilepsy, development normal" it is "epilepsy"; where no name stands beside it, each is
+    left: "gait normal, speech normal".
+    """
+    clauses_of_piece = [clause for clause in piece.split(", ") if clause.strip()]
+    if len(clauses_of_piece) < 2:
+        return [piece]
+    cues = [assertion.cue_of(clause.strip(), codes, is_name) for clause in clauses_of_piece]
+    if not any(cue and cue.is_normal for cue in cues):
+        return [piece]
+    normal: list[str] = []
+    others: list[str] = []
+    for clause, cue in zip(clauses_of_piece, cues, strict=True):
+        (normal if cue and cue.is_normal else others).append(clause)
+    if not others:
+        return normal
+    if not any(is_known(bare(clause, is_name, codes).text) for clause in others):
+        return [piece]
+    named = [clause for clause in normal if is_known(bare(clause, is_name, codes).text)]
+    return [", ".join(others), *named]
 
 
 def _is_signed(text: str) -> bool:
@@ -246,7 +282,7 @@ def _clauses(
     is_name: IsName,
     is_known: IsName,
     codes: tuple[str, ...],
-    read: Callable[[str], Iterator[CellPart]],
+    is_modifier: IsName,
 ) -> Iterator[CellPart]:
     """The names in a piece of a cell, whose clauses are read one by one, in their order."""
 
@@ -260,6 +296,7 @@ def _clauses(
         short = ungraded(_without_marks(text, is_name), is_name)
         return is_name(short) and any(f" {word} " in short for word in clauses.DENYING)
 
+    piece = _ONE["either"].sub("with or without", piece)
     is_alone = scales.is_alone(piece.strip(" ()[].,:")) or clauses.is_empty(piece, codes)
     if is_alone and not is_name(bare(piece, is_name, codes).text):
         return
@@ -270,10 +307,13 @@ def _clauses(
         asides = _asides(rest, is_name, is_known, codes)
         members += [aside for aside, _ in asides]
         rests += clauses.without(rest, [span for _, span in asides]) if asides else [rest]
-    members += _of_rests(rests, read)
-    for clause in cut.clauses if cut else ():
-        members += _of_clause(clause, is_name, is_known, codes)
-    yield from sorted(members, key=lambda member: piece.find(member.text.split()[0]))
+    denied = [
+        part
+        for clause in (cut.clauses if cut else ())
+        for part in _of_clause(clause, is_name, is_known, codes)
+    ]
+    members += _of_rests(rests, denied, is_name, is_known, codes, is_modifier)
+    yield from sorted(members + denied, key=lambda member: piece.find(member.text.split()[0]))
 
 
 def _asides(
@@ -290,31 +330,61 @@ def _asides(
     return asides
 
 
-def _of_rests(rests: list[str], read: Callable[[str], Iterator[CellPart]]) -> list[CellPart]:
-    """The names in what is left of a piece, which may have commas between them."""
-    members = list(read(", ".join(rests)))
-    if len(members) > 1 or len(rests) < 2:
+def _of_rests(
+    rests: list[str],
+    denied: list[CellPart],
+    is_name: IsName,
+    is_known: IsName,
+    codes: tuple[str, ...],
+    is_modifier: IsName,
+) -> list[CellPart]:
+    """The names in what is left of a piece, which may have commas between them.
+
+    Args:
+        rests: what is left, one text for a piece without clauses.
+        denied: the names in the clauses, which count among those between the commas.
+        is_name, is_known, codes, is_modifier: as of `parts`.
+    """
+    members = list(_read(", ".join(rests), is_name, is_known, codes, is_modifier))
+    if len(members) != 1 or (len(rests) == 1 and not denied):
         return members
-    members = list(read(rests[0])) if rests else []
-    for rest in rests[1:]:
-        if not _ONE["tail"].match(f" {rest} "):  # "on insulin" names nothing
-            members += read(rest)
-    return members
+    divisible = divided(", ".join(rests), is_name, is_known, codes, is_modifier)
+    divisible = [member for member in divisible if not _ONE["tail"].match(f" {member.text} ")]
+    known = sum(is_known(member.text) for member in divisible)
+    known_denied = sum(not part.is_doubtful for part in denied)
+    if 2 * (known + known_denied) < len(divisible) + len(denied):
+        divisible = []
+    whole = _read(rests[0], is_name, is_known, codes, is_modifier)
+    return divisible or [
+        *whole,
+        *(
+            member
+            for rest in rests[1:]
+            if not _ONE["tail"].match(f" {rest} ")  # "on insulin" names nothing
+            for member in _read(rest, is_name, is_known, codes, is_modifier)
+        ),
+    ]
 
 
 def _of_clause(
     clause: Clause, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
 ) -> Iterator[CellPart]:
-    """The names in a clause; none where nothing in it is one: "no medication"."""
+    """The names in a clause; those that are no names of the dictionary are doubtful."""
     whole = bare(clause.text, is_name, codes, is_known=is_known)
-    written = [text for text in _ONE["listed"].split(clause.text) if text.strip()]
+    if not any(map(str.isalpha, whole.text)):
+        return
+    written = [text for text in _ONE["listed"].split(clause.text) if any(map(str.isalpha, text))]
     members = [bare(text, is_name, codes, is_known=is_known) for text in written]
-    known = [member for member in members if is_known(member.text)]
-    is_list = len(known) == len(members) > 1 and not is_name(whole.text)
-    if not is_list and _is_named(whole.text, is_name, is_known):
-        known = [whole]
-    for member in known:
-        yield CellPart(member.text, stronger(member.assertion, clause.assertion))
+    members = [member for member in members if any(map(str.isalpha, member.text))]
+    is_list = len(members) > 1 and all(is_known(member.text) for member in members)
+    is_one = is_name(whole.text) or (not is_list and len(composites.split(whole.text, is_name)) > 1)
+    if is_one or len(members) < 2:
+        is_certain = is_one or _is_named(whole.text, is_name, is_known)
+        yield CellPart(whole.text, stronger(whole.assertion, clause.assertion), not is_certain)
+        return
+    for member in members:
+        said = stronger(member.assertion, clause.assertion)
+        yield CellPart(member.text, said, not is_known(member.text))
 
 
 def _is_named(text: str, is_name: IsName, is_known: IsName) -> bool:
@@ -345,7 +415,7 @@ def divided(
     are_names = all(any(map(str.isalpha, member.text)) for member in members)
     if not are_names or not any(is_known(member.text) for member in members):
         return []
-    return [CellPart(m.text, stronger(m.assertion, of_all)) for m in members]
+    return [replace(m, assertion=stronger(m.assertion, of_all)) for m in members]
 
 
 def is_respelt(text: str, is_name: IsName) -> bool:
@@ -369,9 +439,13 @@ def bare(
         codes: of the languages whose cues are looked for.
         is_known: tells what may be a name in another spelling; None: `is_name`.
         behind: whether cues at the end are.
+
+    Returns:
+        For a function that is lacking the name of that, or an empty text.
     """
     known = is_known or is_name
     said, text, before = _PRESENT, text.strip(), ""
+    is_normal = False
     if "?" in (text[:2] + text[-3:]):
         said, text = "possible", _ASKED.sub(" ", text).strip()
     for _ in range(_MOST_ROUNDS):
@@ -385,8 +459,15 @@ def bare(
         if is_name(text):
             break
         cue = assertion.cue_of(text, codes, is_name, behind=behind)
-        if cue and (not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), known)):
+        if cue and (
+            not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), is_name, known)
+        ):
             text, said = cue.rest, stronger(said, cue.assertion)
+            is_normal = is_normal or cue.is_normal
+    if said == "absent" and not is_normal and is_function(text):
+        finding = next(filter(is_name, lacking(text)), "")
+        if finding or not is_name(text):
+            return CellPart(finding)
     return CellPart(text, said)
 
 
@@ -402,9 +483,9 @@ def _without_signs(text: str, said: Assertion) -> tuple[str, Assertion]:
     return text, said
 
 
-def _is_spelt(text: str, is_known: IsName) -> bool:
+def _is_spelt(text: str, is_name: IsName, is_known: IsName) -> bool:
     """Whether all of a text is known."""
-    return is_known(text) and not _ONE["tail"].search(text)
+    return is_name(text) or (is_known(text) and not _ONE["tail"].search(text))
 
 
 def _without_marks(text: str, is_name: IsName) -> str:
@@ -464,6 +545,30 @@ def ungraded(text: str, is_name: IsName) -> str:
 def unbracketed(text: str) -> str:
     """A text without what stands in brackets, unless nothing else is left."""
     return _BRACKETS.sub(" ", text).strip() or text
+
+
+def staged(text: str) -> Iterator[str]:
+    """What a text with a lone number behind it may be: "chronic kidney disease 3".
+
+    The number is of a type or a stage that names may have; else it is left out.
+    """
+    stage = _STAGE.fullmatch(text)
+    if stage:
+        name, number = stage.groups()
+        for word in ("type", "stage", "grade"):
+            yield f"{name} {word} {number}"
+            yield f"{word} {number} {name}"
+        yield name
+
+
+def has_cut_words(text: str) -> bool:
+    """Whether a text has words with a point behind them, and other words behind these."""
+    return _CUT.search(text) is not None
+
+
+def without_sides(text: str) -> str:
+    """A text without the letters and words for sides inside: "osteoarthritis L hip"."""
+    return _SPACE.sub(" ", _SIDE.sub("", text)).strip()
 
 
 def _without_extras(text: str) -> str:

@@ -96,7 +96,7 @@ def cut(
             continue
         cell = _opened(cell, cue)
         end = _end(cell, cue, cues[place + 1 : place + _NEXT], is_name, is_named, codes)
-        rest = cell[cue.end : end].strip(_EDGE)
+        rest = _rest(cell, cue, end, is_name)
         if cue.is_denial and (word := _word_of_name(head, rest, is_whole)):
             if cell[cue.start : cue.end].lower() == word:
                 continue
@@ -115,6 +115,14 @@ def cut(
             spans.append((cue.start, end))
             clauses.append(Clause(cue.start, rest, cue.assertion))
     return Cut(without(cell, spans), clauses) if clauses else None
+
+
+def _rest(cell: str, cue: InnerCue, end: int, is_name: IsName) -> str:
+    """What a cue governs; the last words of it are a name's own in "no acute leukemia"."""
+    rest = cell[cue.end : end].strip(_EDGE)
+    words = cell[cue.start : cue.end].split()
+    longer = (" ".join((*words[place:], rest)) for place in range(1, len(words)))
+    return next(filter(is_name, longer), rest)
 
 
 def _opened(cell: str, cue: InnerCue) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from linker.records import Assertion, ReadingKind
 from linker.text import (
@@ -30,11 +30,19 @@ _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
 _REMEMBERED = 30_000  # texts of which it is known whether they are names
 _MOST_WORDS = 8  # of a mention that is shortened, or split between two words
-_MOST_TURNED = 6  # of a mention that may be a name with its last words first
+_MOST_TURNED = 12  # of a mention that may be a name with its last words first
 _DIVIDED = re.compile(r"[,;:()\[\]/–—]|-\s|\s-")  # where a name may have its last words first
 _DENYING = frozenset({"without", "no", "not", "w/o", "excluding", "non", "ohne", "sans", "sin"})
 _SPELT_OUT = 6  # characters of a text in capitals that is taken for a word, not a short form
 _MOST_RESPELT = 2  # texts that a misspelt mention may stand for
+
+
+class Lengthened(NamedTuple):
+    """A name whose words a text has cut off."""
+
+    name: str
+    is_short_form: bool  # whether letters stand for several words
+    is_only: bool  # whether no other concept has such a name
 
 
 class NameForms:
@@ -47,6 +55,8 @@ class NameForms:
             probable first.
         spell: gives a text in normal form that is no name in the spelling of the names.
         modifiers: the words that are no name beside another one; None: those that are shipped.
+        lengthen: gives the names whose words a text may have cut off, given whether it was
+            expanded.
     """
 
     def __init__(
@@ -56,8 +66,10 @@ class NameForms:
         respell: Callable[[str], list[str]] = lambda _: [],
         spell: Callable[[str], str] = lambda form: form,
         modifiers: Modifiers | None = None,
+        lengthen: Callable[[str, bool], list[Lengthened]] = lambda *_: [],
     ) -> None:
-        self._given = forms, normalize, respell, spell, modifiers
+        self._given = forms, normalize, respell, spell, modifiers, lengthen
+        self.lengthen = lengthen
         self.forms, self.respell = forms, respell
         self.modifiers = modifiers or Modifiers(normalize)
         self.normalize = lru_cache(_REMEMBERED)(self._looked_up)
@@ -68,7 +80,7 @@ class NameForms:
 
     def _looked_up(self, text: str) -> str:
         """The normal form of a text, as the names have its words."""
-        _, normalize, _, spell, _ = self._given
+        _, normalize, _, spell, *_ = self._given
         form = normalize(text)
         if form in self.forms:
             return form
@@ -81,6 +93,21 @@ class NameForms:
     def _may_be_turned(self, text: str, form: str) -> bool:
         """Whether a text may be a name with its last words first."""
         return bool(_DIVIDED.search(text)) or self.modifiers.begins_or_ends(form)
+
+    def is_rewritten(self, text: str, form: str) -> bool:
+        """Whether a name is written with other marks, or in another order, than by the dictionary.
+
+        Args:
+            text: as it is written: "sinusitis - acute".
+            form: by which it is looked up.
+        """
+        first, *others = form.split() or [""]
+        if not others:
+            return False
+        if text.lower().startswith(first) and not _DIVIDED.search(text):
+            return False  # as most are
+        _, normalize, *_ = self._given
+        return form in self.forms and sorted(normalize(text).split()) == sorted([first, *others])
 
     def _is_name(self, text: str) -> bool:
         """Whether a text, however it is written, is a name."""
@@ -110,10 +137,12 @@ class PartWording:
     assertion: Assertion = "present"
     is_listed: bool = False  # a list of short forms gave the long form, no document did
     meaning: Meaning | None = None  # what people mean by it, which is looked up
+    is_one_of_several: bool = False  # whether its words may be cut off from another name, too
     errors: int = 0  # letters that differ, of what was respelt
     aside: Aside | None = None  # what was left out
     used: tuple[abbreviations.Pair, ...] = ()  # the short forms that were expanded
     demand: Demand | None = None  # what its answer must fulfil
+    is_rewritten: bool = False  # whether it is a name with other marks, or in another order
 
     @property
     def looked_up(self) -> str:
@@ -146,6 +175,7 @@ class _Listed:
 
     short_forms: ShortForms
     everyday: Callable[[str], Sequence[Meaning]]
+    is_of_cell: bool
 
     def meanings(self, text: str) -> Sequence[Meaning]:
         """What people mean by a text, unless a list of the user explains it."""
@@ -206,6 +236,9 @@ class Reader:
         is_used = partial(self._is_used, listed=listed)
         known = partial(self._is_known, listed=listed)
         text, is_alone = cells.plain(mention), definitions is None
+        may_be_cut = self.options.everyday and is_alone and cells.has_cut_words(text)
+        if may_be_cut and self.names.lengthen(text, False):
+            return [CellPart(text)]  # whose points divide nothing
         modifiers = self.names.modifiers
         return cells.parts(
             text,
@@ -219,8 +252,8 @@ class Reader:
     def _listed(self, definitions: Definitions | None) -> _Listed:
         """What lists say: all of it of mentions without a document, in texts what is clear."""
         if definitions is None:
-            return _Listed(self.short_forms, self.everyday.of_cell)
-        return _Listed(ShortForms(), self.everyday.of_mention)
+            return _Listed(self.short_forms, self.everyday.of_cell, is_of_cell=True)
+        return _Listed(ShortForms(), self.everyday.of_mention, is_of_cell=False)
 
     def of_names(
         self, found: Sequence[CellPart], definitions: Definitions | None = None
@@ -255,7 +288,8 @@ class Reader:
         demand = None
         if not part.meaning and not self.names.is_name(name.text):
             demand = demand_of(name.text, listed.short_forms.expand)
-        return replace(part, form=form, assertion=said, demand=demand)
+        is_rewritten = self.names.is_rewritten(part.looked_up, form)
+        return replace(part, form=form, assertion=said, demand=demand, is_rewritten=is_rewritten)
 
     def _of_several(self, text: str, definitions: Definitions, listed: _Listed) -> PartWording:
         """One of several names in a cell: in the first way in which all of it is a name."""
@@ -294,6 +328,9 @@ class Reader:
             if short != text and is_used(cells.unbracketed(short)):
                 yield from self._of_one(short, definitions, listed)
                 return
+        if listed.is_of_cell:
+            for part in self._lengthened(text, expanded):
+                yield "expanded", [part]
         yield from self._as_written(text, definitions)
         for part in expanded:
             yield "expanded", [part]
@@ -339,6 +376,39 @@ class Reader:
             return of_eponym(f"{one} s", known)
         headed = (f"{respelt} syndrome", f"{respelt} disease")  # "budd chiary"
         return next(filter(known, headed), "")
+
+    def _lengthened(self, text: str, expanded: Sequence[PartWording]) -> Iterator[PartWording]:
+        """A text that is no name with its words in full, where the whole is a name then.
+
+        Args:
+            text: of a cell.
+            expanded: what lists make of it.
+        """
+        is_name = self.names.is_name
+        if not self.options.everyday or is_name(text) or len(text) > cells.LONGEST:
+            return
+        part = expanded[0] if expanded else PartWording(text, text)
+        if part.is_listed:
+            name = next(filter(is_name, cells.staged(part.looked_up)), None)
+            if name:
+                yield replace(part, expanded=name)
+                return
+        texts = [part.looked_up, cells.without_sides(part.looked_up)]
+        if not part.is_listed:
+            texts.insert(0, text)
+        for long in dict.fromkeys(texts):
+            lengthened = self.names.lengthen(long, long != text)
+            for found in lengthened:
+                if is_name(found.name):
+                    is_listed = part.is_listed or found.is_short_form
+                    yield replace(
+                        part,
+                        expanded=found.name,
+                        is_listed=is_listed,
+                        is_one_of_several=not found.is_only,
+                    )
+            if lengthened:
+                return
 
     def _as_written(self, mention: str, definitions: Definitions) -> Iterator[Way]:
         is_name, is_part = self.names.is_name, self.names.is_part

@@ -222,6 +222,23 @@ def test_each_name_of_a_list_is_answered_as_it_is_alone(toy: Linker) -> None:
     assert [part.rejected for part in explained] == [False, True]
 
 
+def test_what_is_denied_counts_if_it_names_a_concept(toy: Linker) -> None:
+    toy = toy.with_ranker(Ranker.shipped())
+    cells = ["heart attack no blood count", "heart attack with no hypertension", "unknown, no tea"]
+    first, both, nothing = toy.link(cells)
+    (alone,) = toy.link("heart attack").parts
+    (part,) = first.parts
+    assert (first.mention.text, first.reading) == (cells[0], "whole")
+    assert (part.text, part.assertion, part.nil) == ("heart attack", "present", False)
+    assert part.confidence == pytest.approx(alone.confidence, abs=1e-6)
+    assert (both.reading, both.to_dict()["assertion"]) == ("split", "mixed")
+    found = [(part.best and part.best.concept_id, part.assertion) for part in both.parts]
+    assert found == [("D:3", "present"), ("D:4", "absent")]
+    assert [part.nil for part in nothing.parts] == [True]
+    explained = toy.explain(cells[0]).parts
+    assert [part.lookup["text"] for part in explained] == ["heart attack"]
+
+
 @pytest.mark.parametrize(
     ("mention", "concept", "confidence"),
     [
@@ -454,6 +471,25 @@ def test_where_nothing_was_entered_nothing_is_answered(
     assert all(candidate.confidence == 0 for candidate in part.candidates)
     assert toy.with_ranker(None).link(cell).parts[0].nil  # which needs no ranker
     assert not linker.link(["heart attack"], threshold=threshold)[0].parts[0].nil
+
+
+def test_a_qualified_name_is_as_sure_with_any_marks_and_in_any_order(tmp_path: Path) -> None:
+    path = tmp_path / "findings.tsv"
+    path.write_text(
+        "id\tname\nD:1\tSinusitis, acute\nD:2\tSinusitis\nD:3\tAcute\nD:4\tFever\n",
+        encoding="utf-8",
+    )
+    linker = train(Dictionary.read(path), encoder="tfidf")
+    cells = ["Sinusitis, acute", "acute sinusitis", "sinusitis (acute)", "acute - sinusitis"]
+    found = [linker.link(cell).parts for cell in cells]
+    assert [[part.best and part.best.concept_id for part in parts] for parts in found] == [
+        ["D:1"]
+    ] * len(cells)
+    assert len({part.confidence for parts in found for part in parts}) == 1
+    # alone a modifier may be meant, beside a name it is not
+    assert linker.link("Acute").parts[0].returned[0].concept_id == "D:3"
+    beside = linker.link("fever, acute").parts
+    assert [part.best and part.best.concept_id for part in beside] == ["D:4"]
 
 
 def test_what_a_text_denies_or_lacks_is_no_answer(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from linker import Annotator, Dictionary, Document, Linker, Mention
 from linker.linking.ranker import Ranker
-from linker.records import Candidate, Passage
+from linker.records import Candidate, Passage, Selection
 from linker.text import short_forms
 from linker.text.everyday import SOURCE
 from linker.text.short_forms import ShortForms
@@ -169,8 +169,6 @@ def test_one_answer_however_it_is_asked(linker: Linker) -> None:
 
 
 def test_a_part_of_the_dictionary_keeps_what_is_its_own(linker: Linker) -> None:
-    from linker.records import Selection
-
     within = Selection(namespaces=("D",))
     assert best(linker.restricted(within), "lazy eye").source == SOURCE
 

@@ -11,7 +11,7 @@ from linker.text.normalize import normalize
 
 NAMES = """
 diabetes | type 2 diabetes | retinopathy | nephropathy | asthma | gout | eczema | migraine
-migraine without aura | aura | hand, foot and mouth disease | status asthmaticus | relapses
+migraine without aura | aura | hand, foot and mouth disease | status asthmaticus | relapses | acute gout
 empyema with no fistula | asthma without status asthmaticus
 """.replace("\n", "|").split("|")
 FORMS = frozenset(normalize(name) for name in NAMES if name.strip())
@@ -23,8 +23,8 @@ def is_name(text: str) -> bool:
 
 
 def read(cell: str, codes: tuple[str, ...] = EN) -> str:
-    """The names in a cell, each with what is said of it, unless it is present."""
-    named = parts(plain(cell), is_name, codes)
+    """The names in a cell that are certain, each with what is said of it, unless it is present."""
+    named = [part for part in parts(plain(cell), is_name, codes) if not part.is_doubtful]
     said = ("" if part.assertion == "present" else f" ({part.assertion})" for part in named)
     return " + ".join(part.text + word for part, word in zip(named, said, strict=True))
 
@@ -66,6 +66,14 @@ def test_what_is_denied_and_names_nothing_is_left_out(form: str) -> None:
     assert read(form.format("asthma")) == "asthma"
 
 
+def test_what_is_denied_and_no_name_is_doubtful() -> None:
+    cell = "asthma, no gout or insulin, no swollen eczema, no pains"
+    named = parts(cell, is_name, EN)
+    doubtful = {"insulin", "pains"}
+    assert [part.text for part in named] == ["asthma", "gout", "insulin", "swollen eczema", "pains"]
+    assert all(part.is_doubtful == (part.text in doubtful) for part in named)
+
+
 @pytest.mark.parametrize(
     ("cell", "expected"),
     [
@@ -86,11 +94,17 @@ def test_what_is_denied_and_names_nothing_is_left_out(form: str) -> None:
         ("asthma no gout no eczema", "asthma + gout (absent) + eczema (absent)"),
         ("asthma and gout with no eczema", "asthma + gout + eczema (absent)"),
         ("asthma (gout; no eczema)", "asthma + gout + eczema (absent)"),
+        ("no asthma, has gout", "asthma (absent) + gout"),
+        ("no asthma, she has rare thing", "asthma (absent) + rare thing"),
+        ("rare thing, gout, no asthma", "rare thing + gout + asthma (absent)"),
         ("asthma (on steroids (no gout))", "asthma (on steroids) + gout (absent)"),
         (
             "asthma, no hand, foot and mouth disease",
             "asthma + hand, foot and mouth disease (absent)",
         ),
+        ("asthma with no acute gout", "asthma + acute gout (absent)"),
+        ("asthma no acute eczema", "asthma + eczema (absent)"),
+        ("gout attacks nil asthma", "gout attacks + asthma (absent)"),
         ("h/o asthma with no gout", "asthma (historical) + gout (absent)"),
         ("no asthma no gout", "asthma (absent) + gout (absent)"),
         ("asthma no gout, on steroids", "asthma + gout (absent)"),
@@ -99,7 +113,7 @@ def test_what_is_denied_and_names_nothing_is_left_out(form: str) -> None:
         ("asthma not seen on CT", "asthma (absent)"),
         ("asthma not confirmed", "asthma (possible)"),
         ("asthma not assessed", "asthma (possible)"),
-        ("asthma with or without gout", "asthma with or without gout"),  # says neither
+        ("asthma with or with no gout", "asthma with or without gout"),  # it says neither
         ("i can not sleep", "i can not sleep"),  # there is no name
     ],
 )

@@ -18,7 +18,7 @@ NAMES = (
     "glucose-6-phosphate deficiency",
 )
 FORMS = frozenset(map(normalize, NAMES))
-KINDS = ("score", "stage", "count")
+KINDS = ("score", "stage", "count", "finding")
 
 
 def is_name(text: str) -> bool:
@@ -63,6 +63,14 @@ def test_a_zero_behind_a_scale_is_its_value(scale: str) -> None:
         ("melanoma (Ki-67 0%)", "melanoma"),
         ("Crohn's disease activity 0", "Crohn's disease"),
         ("melanoma HbA1c 7.2%, no gout", "melanoma + gout (absent)"),
+        ("melanoma, attacks per month: 0", "melanoma"),
+        ("melanoma 0 relapses in the last 12 months", "melanoma"),
+        ("melanoma, attacks per month: 5", "melanoma"),
+        ("rare melanoma relapses 0", "rare melanoma"),
+        ("rare relapses 0", "rare"),
+        ("rare tumours: 0", "rare tumours (absent)"),
+        ("melanoma tumours: 0", "melanoma"),
+        ("pain scale 0", "pain"),
         ("pain 0/10", "pain (absent)"),
         ("pain: 0/10", "pain (absent)"),
         ("pain 7/10", "pain"),

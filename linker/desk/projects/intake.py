@@ -11,7 +11,14 @@ from functools import partial
 
 from linker.desk.decisions import exchange
 from linker.desk.decisions.reviewed import OF_ANOTHER, Untaken, are_mappings
-from linker.desk.decisions.store import DecisionStore, Step, Write, directly, identified
+from linker.desk.decisions.store import (
+    DecisionStore,
+    Step,
+    Write,
+    directly,
+    identified,
+    last_step,
+)
 from linker.desk.projects import changes, linking
 from linker.desk.projects import store as rows
 from linker.desk.projects.queue import Remark
@@ -307,6 +314,21 @@ def _step(file: Content, number: int, reviewer: str) -> Step:
     return Step(f"read {file.name or 'a file'}", reviewer, number)
 
 
+def _begun(store: DecisionStore, step: Step) -> Step:
+    """A step of which not all is stored yet: the last one of its reviewer, where that was stopped
+    before its end, or a new one."""
+    begun = replace(step, words=f"{step.words}, not to its end")
+    with store.reading() as connection:
+        last = last_step(connection, step.project, step.reviewer)
+    return last if last is not None and last.words == begun.words else begun
+
+
+def _complete(store: DecisionStore, step: Step) -> None:
+    """Note that all decisions of a step are stored."""
+    with store.transaction() as connection:
+        connection.execute("UPDATE steps SET words = ? WHERE id = ?", [step.words, step.id])
+
+
 def _keep(
     store: DecisionStore,
     step: Step,
@@ -320,9 +342,12 @@ def _keep(
     number = step.project or 0
     if said is None:
         return Stored(number, notes, None)
-    imported = exchange.import_new(store, said.decisions, step, again=again, write=write)
+    begun = _begun(store, step)
+    imported = exchange.import_new(store, said.decisions, begun, again=again, write=write)
     added = imported.added
-    step = replace(step, id=added[0].step if added else None)
+    step = replace(step, id=added[0].step if added else begun.id)
+    if step.id:
+        write(_complete, store, step)
     remarked: int = write(_remark, store, step, said.remarks) if said.remarks else 0
     sentences = [f"decisions read: {len(said.decisions):,}; of them new: {len(added):,}"]
     if imported.repeated:

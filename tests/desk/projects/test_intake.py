@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from linker.desk.decisions import exchange
+from linker.desk.decisions.store import undo
 from linker.desk.projects import intake
 from linker.desk.projects.store import OtherKind, Taken
 from linker.errors import LinkerError
@@ -225,6 +226,21 @@ def test_texts_of_one_name_have_ids_of_their_own(desk: Desk) -> None:
     assert identifier(desk.create(other, "gone.txt").number) != "gone"
 
 
+def steps(desk: Desk) -> list[str]:
+    """What was done, in words."""
+    with desk.store.reading() as connection:
+        return [words for (words,) in connection.execute("SELECT words FROM steps ORDER BY id")]
+
+
+def test_a_file_of_a_name_that_was_read_to_its_end_is_a_step_of_its_own(desk: Desk) -> None:
+    desk.create(WARDS)
+    header, lines = desk.table()
+    for line in (lines[1], lines[3]):
+        line["state"] = "accepted"
+        assert desk.add(desk.written(header, lines)).imported == 1
+    assert steps(desk) == ["read back.csv", "read back.csv"]
+
+
 def test_a_reviewed_file_whose_reading_was_stopped_is_sent_again(desk: Desk) -> None:
     lines = "".join(f",gout {number},-1,true,Ann\n" for number in range(1_200))
     table = "decision,mention,concept_id,accepted,reviewer\n" + lines
@@ -241,8 +257,13 @@ def test_a_reviewed_file_whose_reading_was_stopped_is_sent_again(desk: Desk) -> 
     with pytest.raises(LinkerError):
         intake.create(desk.store, file, reviewed, desk.session, "q", None, write=busy)
     assert len(desk.store.list()) == 500
+    assert steps(desk) == ["read b.csv, not to its end"]
     stored = intake.create(desk.store, file, reviewed, desk.session, "q", None)
     assert (stored.number, stored.imported, len(desk.store.list())) == (1, 700, 1_200)
+    assert steps(desk) == ["read b.csv"]
+    with desk.store.transaction() as connection:
+        undo(connection, 1, "Bob")
+    assert desk.store.list() == []
     with pytest.raises(Taken):  # another file
         intake.create(
             desk.store, desk.read(WARDS, "c.csv", None, None, 0), None, desk.session, "q", None
