@@ -359,8 +359,8 @@ def is_contrary(part: Part, asked: Cell, names: Callable[[str], Sequence[str]]) 
 
 # fmt: off
 ENDINGS = (
-    "ias", "ically", "ical", "ic", "tic", "ia", "sis", "sy", "ies", "y", "es", "e", "s", "ed", "ing",
-    "al", "ally", "ous", "us", "um", "a", "ness", "ity", "ive", "ion", "ions",
+    "ias", "ically", "ical", "ic", "tic", "ia", "sis", "sy", "ies", "y", "es", "e", "s", "ed",
+    "ing", "al", "ally", "ous", "us", "um", "a", "ness", "ity", "ive", "ion", "ions",
 )
 # fmt: on
 SHORTEST = 3  # letters of a stem
