@@ -160,14 +160,14 @@ def parts(
             piece = ", ".join(clauses.without(piece, values))
         if _ONE["alone"].fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
-        if (said := assertion.heading(piece.strip(), codes)) is not None:
-            of_all = said
-            continue
         cue = piece.strip(" ()[].")
         of_last = assertion.alone(cue, codes)
         is_cue = not is_nothing(piece, codes) or assertion.is_normal(cue, codes)
         if found and of_last is not None and is_cue:
             found[-1] = replace(found[-1], assertion=stronger(found[-1].assertion, of_last))
+            continue
+        if (said := assertion.heading(piece.strip(), codes)) is not None:
+            of_all = said
             continue
         of_piece = list(read(piece, is_name, known, codes, is_modifier))
         of_all = _heading_of(piece, codes) or of_all
@@ -478,7 +478,9 @@ def bare(
         if is_name(text):
             break
         cue = assertion.cue_of(text, codes, is_name, behind=behind)
-        if cue and (not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), known)):
+        if cue and (
+            not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), is_name, known)
+        ):
             text, said = cue.rest, stronger(said, cue.assertion)
             is_normal = is_normal or cue.is_normal
     if said == "absent" and not is_normal and is_function(text):
@@ -500,9 +502,9 @@ def _without_signs(text: str, said: Assertion) -> tuple[str, Assertion]:
     return text, said
 
 
-def _is_spelt(text: str, is_known: IsName) -> bool:
+def _is_spelt(text: str, is_name: IsName, is_known: IsName) -> bool:
     """Whether all of a text is known."""
-    return is_known(text) and not _ONE["tail"].search(text)
+    return is_name(text) or (is_known(text) and not _ONE["tail"].search(text))
 
 
 def _without_marks(text: str, is_name: IsName) -> str:
