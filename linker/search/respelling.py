@@ -87,7 +87,9 @@ class Respelling:
         times = self._times
         nouns = [noun for noun in nouns_of(word) if noun in times and noun != word]
         one = singular(word)
-        errors = [*self._nearby.of(word), *self._nearby.of(one)]
+        errors = self._nearby.of(word)
+        if one != word:
+            errors += self._nearby.of(one)
         rivals = list(dict.fromkeys([*nouns, *errors]))
         rivals = [other for other in rivals if not is_another_word(word, other)]
         rivals.sort(
