@@ -26,7 +26,7 @@ def mended(text: str) -> str:
         from ftfy import fix_encoding  # takes a fifth of a second
     except ImportError:  # an installation without its dependencies
         return text
-    return fix_encoding(text)
+    return str(fix_encoding(text))
 
 
 def with_lost_letters(
