@@ -528,12 +528,18 @@ class Engine:
         return "listed short form" if is_listed and long != part.form else reason
 
     def _is_other_thing(self, answer: Answer, ranking: Ranking, lookup: int) -> bool:
-        """Whether a mention names an organism or a measurement, and not its first candidate."""
+        """Whether a mention names an organism or a measurement, and not its first candidate.
+
+        A name of the dictionary that is one counts; one that another vocabulary lent does not.
+        """
         text = answer.name.text if answer.name else answer.text
         kind = thing(text)
-        if kind is None or self.is_name(text):
+        if kind is None:
             return False
-        return kind != thing(self._first_name(ranking, lookup))
+        entry = self._first_entry(ranking, lookup)
+        if self.dictionary.lender(entry):
+            return True
+        return kind != thing(self.dictionary.names[entry]) and not self.is_name(text)
 
     def _are_other_words(self, part: PartWording, ranking: Ranking, lookup: int) -> bool:
         """Whether the first candidate of a text has other words, which are alike by their letters.
@@ -541,12 +547,12 @@ class Engine:
         It may share words with the name that it was found by, or with another one of the concept
         that does not add that what the text names is high, low or abnormal.
         """
-        if part.form in self.generator.table:
-            return False
-        words = part.form.split()
-        name = self.normalize(self._first_name(ranking, lookup)).split()
         row = int(ranking.rows(lookup)[0])
         values = ranking.batch.lists.values[row]
+        if values[PLACE["same_words"]] or part.form in self.generator.table:
+            return False
+        words = part.form.split()
+        name = self.normalize(self.dictionary.names[self._first_entry(ranking, lookup)]).split()
         if values[PLACE["of_mention"]] > 0:
             return adds_direction(words, name) or has_other_word(words, name)
         if not are_other_words(words, name):
@@ -557,11 +563,9 @@ class Engine:
         others = [self.normalize(self.dictionary.names[other]).split() for other in rows]
         return not any(shares_words(words, other) for other in others if not says_more(other))
 
-    def _first_name(self, ranking: Ranking, lookup: int) -> str:
-        """The name by which the first candidate of a text was found."""
-        first = ranking.rows(lookup)[0]
-        name: str = self.dictionary.names[ranking.batch.found.entries[first]]
-        return name
+    def _first_entry(self, ranking: Ranking, lookup: int) -> int:
+        """The row of the name by which the first candidate of a text was found."""
+        return int(ranking.batch.found.entries[ranking.rows(lookup)[0]])
 
     def _decided(self, answer: Answer, names: Sequence[Prediction]) -> Prediction:
         """The prediction of a mention, given those of its names, as people decided it."""

@@ -129,6 +129,11 @@ class Matches:
         sizes = np.bincount(table.concepts, minlength=len(self._dictionary))
         return RaggedArray(ends(sizes), names[order].astype(np.int32))
 
+    def written(self, form: str) -> str:
+        """A name in normal form, which the dictionary has, as it is written there."""
+        row = self._table.row(form)
+        return self._dictionary.names[int(self._table.entries[self._table.indptr[row]])]
+
     def describe(
         self, texts: Sequence[tuple[str, str]], found: Candidates
     ) -> tuple[Floats, NDArray[np.float64]]:

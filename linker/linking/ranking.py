@@ -64,7 +64,14 @@ def batch_of(
     parts = [part for way in ways for part in way.parts]
     # of each distinct text, in normal form and as written, and what it demands
     number: dict[tuple[str, str, Demand | None], int] = {}
-    keys = ((part.form, part.looked_up, part.demand) for part in parts)
+    keys = (
+        (
+            part.form,
+            matches.written(part.form) if matches and part.is_rewritten else part.looked_up,
+            part.demand,
+        )
+        for part in parts
+    )
     text = np.array([number.setdefault(key, len(number)) for key in keys], np.int64)
     texts = [(form, written) for form, written, _ in number]
     place = {form: place for place, form in enumerate(dict.fromkeys(form for form, _ in texts))}

@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from typing import cast
 
 from linker.records import Assertion, Span
+from linker.text import relatives
 from linker.text.normalize import rows_of
 
 _STRENGTH: dict[Assertion, int] = {  # of two cues the stronger one counts
@@ -28,26 +29,14 @@ _REACH_BEHIND = 5
 _MARKS = ".,:;!)]([=–−-"  # beside the words of a cue
 _SENTENCE = re.compile(r"[.!?]\s+(?=[A-Z\"(])|;\s|[\n\t]")
 
-_RELATIVES = (
-    *("mother", "father", "brother", "sister", "sibling", "siblings", "parent", "parents", "son"),
-    *("daughter", "aunt", "uncle", "cousin", "grandmother", "grandfather", "mum", "mom", "dad"),
-    *("relative", "relatives"),
-)
-_OF_RELATIVES = ("with", "had", "has", "diagnosed with", "died of", "died from")
+_OF_RELATIVE = "mother with"  # the cue that all relatives with a verb are in running text
 _WRITTEN_OUT = 3  # letters of a cue of another language than the text's that is looked for
 
 
 @lru_cache(maxsize=1)
 def _rows() -> list[list[str]]:
     """All cues: language, class, side, where, phrase; cues.tsv says what they mean."""
-    rows = rows_of("cues.tsv")[1:]
-    for relative in _RELATIVES:
-        whose = ("", "maternal ", "paternal ", "his ", "her ")
-        cues = [("cell", f"{side}{relative}") for side in (*whose[1:], "")]
-        cues += [("text", f"{relative} {verb}") for verb in _OF_RELATIVES]
-        cues += [("cell", f"{s}{relative} {verb}") for s in whose[1:] for verb in _OF_RELATIVES]
-        rows += [["en", "family", "before", where, phrase] for where, phrase in cues]
-    return rows
+    return rows_of("cues.tsv")[1:]
 
 
 @dataclass(frozen=True)
@@ -100,7 +89,8 @@ class _Table:
     def in_text(self) -> re.Pattern[str]:
         """Finds cues of either side, and what ends their scope."""
         phrases = {*self.text["before"], *self.text["behind"], *self.ends}
-        return re.compile(_either(phrases), re.IGNORECASE)
+        pattern = rf"(?P<relative>{relatives.in_text()})|{_either(phrases)}"
+        return re.compile(pattern, re.IGNORECASE)
 
 
 @lru_cache
@@ -214,7 +204,23 @@ def cue_of(
         is_name: tells the names of the dictionary.
         behind: whether one at the end is looked for.
     """
-    table, words = _table(codes), cell.lower().split()
+    first = relatives.before(cell)
+    if first and not first.is_weak:
+        return Cue("family", first.rest, False)
+    last = relatives.behind(cell) if behind else None
+    if last and not last.is_weak:
+        return Cue("family", last.rest, False)
+    if cue := _cue_of_phrase(cell, _table(codes), is_name, behind=behind):
+        return cue
+    of_relative = first or last
+    return Cue("family", of_relative.rest, of_relative.is_weak) if of_relative else None
+
+
+def _cue_of_phrase(
+    cell: str, table: _Table, is_name: Callable[[str], bool], *, behind: bool
+) -> Cue | None:
+    """The longest phrase that a cell begins or ends with, or a shorter one that leaves a name."""
+    words = cell.lower().split()
     if not words:
         return None
     is_behind = behind and _last_word(words[-1]) in table.last_words
@@ -305,6 +311,8 @@ def _phrase(text: str, phrases: Mapping[str, Assertion], leads: Collection[str] 
 
 def alone(cell: str, codes: tuple[str, ...]) -> Assertion | None:
     """What a cell says of the name before it that is a cue of such a name, and nothing else."""
+    if relatives.alone(cell):
+        return "family"
     table = _table(codes)
     return table.cell["behind"].get(_phrase(cell, table.cell["behind"], table.leads["behind"]))
 
@@ -318,8 +326,14 @@ def is_normal(cell: str, codes: tuple[str, ...]) -> bool:
 
 def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:
     """What a cell says of those behind it that is a cue and a colon: "FH:", "Denies:"."""
+    if relatives.alone(cell):
+        return "family"
+    if not cell.endswith(":"):
+        return None
+    if relatives.before(f"{cell} x") == relatives.OfRelative("x", False):
+        return "family"
     phrases = _table(codes).cell["before"]
-    return phrases.get(_phrase(cell, phrases)) if cell.endswith(":") else None
+    return phrases.get(_phrase(cell, phrases))
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,10 +349,11 @@ class InnerCue:
 
 
 _INNER_WORD = re.compile(r"[^\s()\[\]{},;:|]+")
-_BEFORE_WORD = "-–—+&/."  # signs that are typed before a word without a blank
+_BEFORE_WORD = "-–—+&/.*\"'“‘«_>"  # signs that are typed before a word without a blank
 
 
-def cues_inside(cell: str, codes: tuple[str, ...]) -> list[InnerCue]:
+@lru_cache(maxsize=256)
+def cues_inside(cell: str, codes: tuple[str, ...]) -> tuple[InnerCue, ...]:
     """The cues of what follows them, anywhere in a cell: at each place the longest.
 
     Args:
@@ -349,10 +364,12 @@ def cues_inside(cell: str, codes: tuple[str, ...]) -> list[InnerCue]:
     words = [
         (_word_start(match, table.first_words), match.end()) for match in _INNER_WORD.finditer(cell)
     ]
-    cues: list[InnerCue] = []
+    of_relatives = relatives.inside(cell)
+    cues = [InnerCue(*span, "family", False, False, False) for span in of_relatives]
     covered = 0
     for place, (start, _) in enumerate(words):
         first = cell[start : words[place][1]].lower().rstrip(_MARKS)
+        covered = max([covered, *(end for begin, end in of_relatives if begin <= start)])
         if first[:1] == "?" and first[1:2].isalpha():
             cues.append(InnerCue(start, start + 1, "possible", False, True, False))
         if start < covered or first not in table.first_words:
@@ -363,7 +380,7 @@ def cues_inside(cell: str, codes: tuple[str, ...]) -> list[InnerCue]:
                 covered = end
                 cues.extend(_inner_cue(start, end, phrase, table))
                 break
-    return cues
+    return tuple(sorted(cues, key=lambda cue: cue.start))
 
 
 def _word_start(word: re.Match[str], first_words: frozenset[str]) -> int:
@@ -430,7 +447,11 @@ def _in_sentence(
 ) -> dict[Span, Assertion]:
     """What a sentence says of the names in it."""
     cues = [
-        (match.start(), match.end(), " ".join(match[0].lower().split()))
+        (
+            match.start(),
+            match.end(),
+            _OF_RELATIVE if match["relative"] else " ".join(match[0].lower().split()),
+        )
         for match in table.in_text.finditer(text, start, end)
     ]
     result = {}

@@ -69,6 +69,8 @@ _STATES = r"(?:(?:he|she|pt|patient)\s+)?(?:has|have|positive for|\+ve for|diagn
 _STRONG = re.compile(rf"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s|,\s*(?={_STATES}))\s*", re.IGNORECASE)
 _STRONG_IN_TEXT = re.compile(r"\s*[;|¦]\s*")
 _ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)](?:\s*(?=[^\W\d_])|\s+(?=\d+[^\W\d_]))")
+_DIVIDES = re.compile(r",|\s[-–—]+\s")  # names of which a cue behind the last holds for it alone
+_LAST = re.compile(r"(.*\S)(?:\s*,\s*|\s+[-–—]+\s+|\s+with\s+)(.+)", re.DOTALL)
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
 
 _STAGE = re.compile(r"(.*[^\W\d_])[ -](?:st\.? |gr\.? |stage )?(\d[ab]?|[IV]{1,3})", re.IGNORECASE)
@@ -158,14 +160,14 @@ def parts(
             piece = ", ".join(clauses.without(piece, values))
         if _ONE["alone"].fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
-        if (said := assertion.heading(piece.strip(), codes)) is not None:
-            of_all = said
-            continue
         cue = piece.strip(" ()[].")
         of_last = assertion.alone(cue, codes)
         is_cue = not is_nothing(piece, codes) or assertion.is_normal(cue, codes)
         if found and of_last is not None and is_cue:
             found[-1] = replace(found[-1], assertion=stronger(found[-1].assertion, of_last))
+            continue
+        if (said := assertion.heading(piece.strip(), codes)) is not None:
+            of_all = said
             continue
         of_piece = list(read(piece, is_name, known, codes, is_modifier))
         of_all = _heading_of(piece, codes) or of_all
@@ -312,6 +314,8 @@ def _clauses(
         for clause in (cut.clauses if cut else ())
         for part in _of_clause(clause, is_name, is_known, codes)
     ]
+    if not cut and (last := _last_denied(piece, is_named, is_name, codes)):
+        rests, denied = last
     members += _of_rests(rests, denied, is_name, is_known, codes, is_modifier)
     yield from sorted(members + denied, key=lambda member: piece.find(member.text.split()[0]))
 
@@ -328,6 +332,21 @@ def _asides(
             if inner.assertion != _PRESENT and is_known(inner.text) and not is_list:
                 asides.append((inner, match.span()))
     return asides
+
+
+def _last_denied(
+    piece: str, is_named: IsName, is_name: IsName, codes: tuple[str, ...]
+) -> tuple[list[str], list[CellPart]] | None:
+    """A piece without the last name in it, and this, where a cue behind it is of it alone."""
+    match = _LAST.fullmatch(piece) if len(piece) < _LONGEST_NAME else None
+    if match is None:
+        return None
+    head, last = match.groups()
+    part = bare(last, is_name, codes)
+    is_behind = part.assertion != bare(last, is_name, codes, behind=False).assertion
+    if part.assertion == _PRESENT or not is_behind or not is_named(last) or not is_named(head):
+        return None
+    return [head], [part]
 
 
 def _of_rests(
@@ -373,8 +392,9 @@ def _of_clause(
     whole = bare(clause.text, is_name, codes, is_known=is_known)
     if not any(map(str.isalpha, whole.text)):
         return
-    written = [text for text in _ONE["listed"].split(clause.text) if text.strip()]
+    written = [text for text in _ONE["listed"].split(clause.text) if any(map(str.isalpha, text))]
     members = [bare(text, is_name, codes, is_known=is_known) for text in written]
+    members = [member for member in members if any(map(str.isalpha, member.text))]
     is_list = len(members) > 1 and all(is_known(member.text) for member in members)
     is_one = is_name(whole.text) or (not is_list and len(composites.split(whole.text, is_name)) > 1)
     if is_one or len(members) < 2:
@@ -404,7 +424,7 @@ def divided(
     """
     if len(text) > LONGEST or not _ONE["weak"].search(text):
         return []
-    inner = bare(text, is_name, codes, is_known=is_known, behind="," not in text)
+    inner = bare(text, is_name, codes, is_known=is_known, behind=not _DIVIDES.search(text))
     written = [member for member in _ONE["weak"].split(inner.text) if member.strip()]
     written = kept_together(written, is_modifier)
     if len(written) < 2 or any(m.count("(") != m.count(")") for m in written):
@@ -458,7 +478,9 @@ def bare(
         if is_name(text):
             break
         cue = assertion.cue_of(text, codes, is_name, behind=behind)
-        if cue and (not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), known)):
+        if cue and (
+            not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), is_name, known)
+        ):
             text, said = cue.rest, stronger(said, cue.assertion)
             is_normal = is_normal or cue.is_normal
     if said == "absent" and not is_normal and is_function(text):
@@ -480,9 +502,9 @@ def _without_signs(text: str, said: Assertion) -> tuple[str, Assertion]:
     return text, said
 
 
-def _is_spelt(text: str, is_known: IsName) -> bool:
+def _is_spelt(text: str, is_name: IsName, is_known: IsName) -> bool:
     """Whether all of a text is known."""
-    return is_known(text) and not _ONE["tail"].search(text)
+    return is_name(text) or (is_known(text) and not _ONE["tail"].search(text))
 
 
 def _without_marks(text: str, is_name: IsName) -> str:

@@ -21,7 +21,7 @@ _BOUND = re.compile(
 )
 _LIST_GOES_ON = re.compile(r"(?:\s*,[^,;|()\n]+?)*?,?\s+(?:or|nor|oder|ou|o)\s", re.IGNORECASE)
 _SEPARATES = re.compile(r"\s*[,;|\n(\[{]\s*|\s+[-–—]+>?\s+")
-_EDGE = " \t\n.,:;/&+*([{–—-"  # beside a clause
+_EDGE = " \t\n.,:;/&+*([{–—-\"'“”‘’«»"  # beside a clause
 _NO_CONTENT = re.compile(r"[(\[{][\s,;:.–—-]*[)\]}]")
 _BEFORE_CLOSING = re.compile(r"[\s,;:]+(?=[)\]}])|\s+(?=,)")
 _STARTS_ANEW = re.compile(r"[)\]}\s]*[,;|\n&+]|\s*[-–—]+>?\s")
@@ -40,7 +40,7 @@ _LINKING = frozenset(
         *("still", "currently", "now", "though", "although", "however", "yet", "i", "he"),
         *("she", "it", "they", "we", "you", "his", "her", "their", "my", "the", "a", "an"),
         *("this", "patient", "pt", "und", "mit", "aber", "ist", "et", "avec", "mais", "y", "e"),
-        *("con", "pero"),
+        *("con", "pero", "hat", "hatte", "tiene", "n'a"),
     )
 )
 
@@ -72,8 +72,8 @@ def cut(
 ) -> Cut | None:
     """Cut the clauses out of a cell; None where it has none behind a name.
 
-    A clause of denial needs a name in front of it or in it; any other one, or one whose cue
-    counts only beside a name, needs both.
+    A clause of denial needs a name in front of it or in it, one of another class in front of it, or
+    both where its cue counts only beside a name.
 
     Args:
         cell: a text of which strong separators divide nothing.
@@ -96,7 +96,7 @@ def cut(
             continue
         cell = _opened(cell, cue)
         end = _end(cell, cue, cues[place + 1 : place + _NEXT], is_name, is_named, codes)
-        rest = cell[cue.end : end].strip(_EDGE)
+        rest = _rest(cell, cue, end, is_name)
         if cue.is_denial and (word := _word_of_name(head, rest, is_whole)):
             if cell[cue.start : cue.end].lower() == word:
                 continue
@@ -115,6 +115,14 @@ def cut(
             spans.append((cue.start, end))
             clauses.append(Clause(cue.start, rest, cue.assertion))
     return Cut(without(cell, spans), clauses) if clauses else None
+
+
+def _rest(cell: str, cue: InnerCue, end: int, is_name: IsName) -> str:
+    """What a cue governs; the last words of it are a name's own in "no acute leukemia"."""
+    rest = cell[cue.end : end].strip(_EDGE)
+    words = cell[cue.start : cue.end].split()
+    longer = (" ".join((*words[place:], rest)) for place in range(1, len(words)))
+    return next(filter(is_name, longer), rest)
 
 
 def _opened(cell: str, cue: InnerCue) -> str:
@@ -158,9 +166,9 @@ def is_empty(cell: str, codes: tuple[str, ...]) -> bool:
 def _governs(cue: InnerCue, head: str, rest: str, is_next: bool, is_named: IsName) -> bool:
     """Whether a cue between two texts makes a clause of the second one."""
     is_behind_name = is_next or is_named(head)
-    if cue.is_denial and not cue.is_weak:
+    if cue.is_denial and (cue.is_foreign or not cue.is_weak):
         return is_behind_name or is_named(rest)
-    return is_behind_name and (not cue.is_weak or cue.is_foreign or is_named(rest))
+    return is_behind_name and (cue.is_denial or not cue.is_weak or is_named(rest))
 
 
 def _head(text: str) -> str:
@@ -197,7 +205,8 @@ def _end(
     limit = next((other.start for other in later if _ends(cell, cue, other, is_named)), len(cell))
     is_first = cell[: cue.start].rstrip()[-1:] in _BRACKETS
     bounds = list(_bounds(cell, cue.end, limit, is_first, codes))
-    for bound in reversed(bounds[1:4]):
+    is_apart = not cell[cue.end : bounds[0]].strip(_EDGE)  # "asthma no, gout"
+    for bound in () if is_apart else reversed(bounds[1:4]):
         if is_name(cell[cue.end : bound]):  # "hand, foot and mouth disease"
             return bound
     end = bounds[0]
@@ -270,7 +279,7 @@ def _is_and(text: str) -> bool:
 def _without_links(text: str) -> str:
     """A text without the linking words and separators that it ends with; an open bracket stays."""
     while True:
-        stripped = text.rstrip(" \t\n.,:;/&+–—-")
+        stripped = text.rstrip(' \t\n.,:;/&+–—-*"“‘«')
         before, _, word = stripped.rpartition(" ")
         if word.lower() not in _LINKING:
             return stripped

@@ -13,6 +13,7 @@ from linker.text import (
     abbreviations,
     cells,
     composites,
+    encodings,
     languages,
 )
 from linker.text.assertion import stronger
@@ -94,6 +95,21 @@ class NameForms:
         """Whether a text may be a name with its last words first."""
         return bool(_DIVIDED.search(text)) or self.modifiers.begins_or_ends(form)
 
+    def is_rewritten(self, text: str, form: str) -> bool:
+        """Whether a name is written with other marks, or in another order, than by the dictionary.
+
+        Args:
+            text: as it is written: "sinusitis - acute".
+            form: by which it is looked up.
+        """
+        first, *others = form.split() or [""]
+        if not others:
+            return False
+        if text.lower().startswith(first) and not _DIVIDED.search(text):
+            return False  # as most are
+        _, normalize, *_ = self._given
+        return form in self.forms and sorted(normalize(text).split()) == sorted([first, *others])
+
     def _is_name(self, text: str) -> bool:
         """Whether a text, however it is written, is a name."""
         return self.normalize(text) in self.forms
@@ -127,6 +143,7 @@ class PartWording:
     aside: Aside | None = None  # what was left out
     used: tuple[abbreviations.Pair, ...] = ()  # the short forms that were expanded
     demand: Demand | None = None  # what its answer must fulfil
+    is_rewritten: bool = False  # whether it is a name with other marks, or in another order
 
     @property
     def looked_up(self) -> str:
@@ -220,6 +237,9 @@ class Reader:
         is_used = partial(self._is_used, listed=listed)
         known = partial(self._is_known, listed=listed)
         text, is_alone = cells.plain(mention), definitions is None
+        if is_alone and not self.names.is_name(mention):
+            text = cells.plain(encodings.mended(mention))
+            text = encodings.with_lost_letters(text, self._completed, self.names.is_name)
         may_be_cut = self.options.everyday and is_alone and cells.has_cut_words(text)
         if may_be_cut and self.names.lengthen(text, False):
             return [CellPart(text)]  # whose points divide nothing
@@ -232,6 +252,10 @@ class Reader:
             is_modifier=modifiers.__contains__,
             lines=is_alone,
         )
+
+    def _completed(self, text: str) -> list[str]:
+        """The texts that one with lost letters may be."""
+        return self.names.respell(self.names.normalize(text))
 
     def _listed(self, definitions: Definitions | None) -> _Listed:
         """What lists say: all of it of mentions without a document, in texts what is clear."""
@@ -272,7 +296,8 @@ class Reader:
         demand = None
         if not part.meaning and not self.names.is_name(name.text):
             demand = demand_of(name.text, listed.short_forms.expand)
-        return replace(part, form=form, assertion=said, demand=demand)
+        is_rewritten = self.names.is_rewritten(part.looked_up, form)
+        return replace(part, form=form, assertion=said, demand=demand, is_rewritten=is_rewritten)
 
     def _of_several(self, text: str, definitions: Definitions, listed: _Listed) -> PartWording:
         """One of several names in a cell: in the first way in which all of it is a name."""

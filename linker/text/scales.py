@@ -25,7 +25,7 @@ _DATE = r"\d{1,2}[./-]\d{1,2}[./-]\d"
 _UNIT = r"(?:\s*(?:%|points?|pts?|mmol/(?:l|mol)|mg/(?:dl|mmol|g)|kg/m2?|mm|cm|ml/min|/\s*year))?"
 _MOST = rf"(?:\s*(?:/|out of|of)\s*{_NUMBER})?"
 _ANY_VALUE = rf"(?!{_YEAR}|{_DATE})(?:{_NUMBER}(?:\s*[–-]\s*{_NUMBER})?{_MOST}|zero\b){_UNIT}"
-_NO_VALUE = rf"(?:0+(?:[.,]0+)?(?:[a-d]|is)?{_MOST}|zero\b|nil\b|none\b){_UNIT}"
+_NO_VALUE = rf"(?:0+(?:[.,]0+)?(?:[a-d]|is)?{_MOST}|(?:zero|nil|none)(?=\s*(?:[,;.)\]]|$))){_UNIT}"
 _TNM = (
     r"(?-i:[cpyr]{0,2}T(?:[0-4][a-d]?|is|[xX])[\s,]*[cp]?N[0-3xX][a-c]?(?:[\s,]*[cp]?M[01xX][a-c]?)?"
     r"|[cp]?N0[\s,]*[cp]?M0|[cp]?[TNM]0|[RLV]0|Pn0)"
@@ -33,6 +33,7 @@ _TNM = (
 
 
 _OF_NAMES = frozenset({"disease", "tumour", "tumor", "pain"})
+_LAST = frozenset("abcdivxo%)]")  # what a value may end with, beside digits
 _ZEROS = ("zero", "nil", "none")
 _SEPARATES = re.compile(r"[,;:|()\[\]]")
 
@@ -43,9 +44,10 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     names = _names()
     counts = _either([*names["count"], *names["finding"]])
     others = _either([*names["stage"], *names["count"], *names["finding"]])
+    scores = _either([*names["score"], *names["count"]])
     core = "|".join(
         (
-            rf"(?P<score>{_either(names['score'])}){_JOINT}{_value(_ANY_VALUE)}",
+            rf"(?P<score>{scores}){_JOINT}{_value(_ANY_VALUE)}",
             rf"(?P<other>{others}){_JOINT}{_value(_NO_VALUE)}",
             rf"(?:{_NO_VALUE})\s*(?P<count>{counts})(?:\s*(?:{_PERIOD}))?",
             _TNM,
@@ -115,4 +117,5 @@ def _ends_with_name(words: list[str], is_name: IsName) -> bool:
 
 def is_alone(cell: str) -> bool:
     """Whether a cell is a scale with its value, and nothing else."""
-    return bool(_patterns()[1].fullmatch(cell))
+    may_be = cell[-1:].isdigit() or cell[-1:].lower() in _LAST
+    return may_be and bool(_patterns()[1].fullmatch(cell))

@@ -107,15 +107,16 @@ def of_eponym(form: str, is_name: IsName) -> str:
         return ""
     has_apostrophe = eponym != form
     is_possessive = has_apostrophe or form.endswith("s")
-    names = [form[:-1], form] if is_possessive and not has_apostrophe else [eponym]
+    name = eponym if has_apostrophe or not is_possessive else form[:-1]
     is_free = has_apostrophe or form not in common_words()
-    for name, head in product(names, _all("eponym")):
-        has_both = is_name(f"{name} {head}")
-        if is_name(f"{name} s {head}") and (is_possessive or is_free or has_both):
-            return f"{name} s {head}"
-        if has_both and is_possessive and is_free:
-            return f"{name} {head}"
-    return ""
+    for head in _all("eponym"):
+        full = f"{name} s {head}"
+        if is_name(full) and (is_possessive or is_free or is_name(f"{name} {head}")):
+            return full
+    if not (is_possessive and is_free):
+        return ""
+    names = (f"{one} {head}" for one in (name, form) for head in _all("eponym"))
+    return next(filter(is_name, names), "")
 
 
 def are_other_words(words: Sequence[str], others: Sequence[str]) -> bool:

@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker import Dictionary, Document, Linker, LinkerError, Mention
+from linker.dictionary.lending import ConsideredName, Lending
 from linker.io import mentions as readers
 from linker.linking import ranker as rankers
 from linker.linking.matches import PLACE
 from linker.linking.ranker import MatchLists, Probabilities, Ranker
 from linker.linking.ranking import DEPTH, DescribedBatch, Ranking, by_probability
-from linker.records import GoldGroup, Passage, Prediction
+from linker.records import GoldGroup, Name, Passage, Prediction
 from linker.search.concepts import Candidates
 from linker.training.pipeline import train
 
@@ -309,6 +310,25 @@ def test_words_that_look_like_those_of_a_name(
         assert best.confidence >= 0.97
 
 
+@pytest.mark.parametrize(("is_lent", "confidence"), [(True, 0.4), (False, 0.97)])
+def test_an_organism_is_a_name_only_where_the_dictionary_says_so(
+    tmp_path: Path, is_lent: bool, confidence: float
+) -> None:
+    path = tmp_path / "dictionary.tsv"
+    of_dictionary = "" if is_lent else "Schistosoma haematobium"
+    rows = ["id\tname\tsynonyms", f"D:1\tUrinary bilharziasis\t{of_dictionary}", "D:2\tGout\t"]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    dictionary = Dictionary.read(path)
+    if is_lent:
+        name = Name("Schistosoma haematobium", "Y:1")
+        lending = Lending([ConsideredName(name, "other", ("D:1",), "lent")])
+        dictionary = dictionary.with_lent_names(lending)
+    linker = train(dictionary, encoder="tfidf").with_ranker(SURE)
+    (part,) = linker.link(["Schistosoma haematobium"])[0].parts
+    assert part.best is not None
+    assert (part.best.concept_id, part.best.confidence) == ("D:1", confidence)
+
+
 @pytest.mark.parametrize(
     ("text", "mentions", "confidence"),
     [
@@ -451,6 +471,25 @@ def test_where_nothing_was_entered_nothing_is_answered(
     assert all(candidate.confidence == 0 for candidate in part.candidates)
     assert toy.with_ranker(None).link(cell).parts[0].nil  # which needs no ranker
     assert not linker.link(["heart attack"], threshold=threshold)[0].parts[0].nil
+
+
+def test_a_qualified_name_is_as_sure_with_any_marks_and_in_any_order(tmp_path: Path) -> None:
+    path = tmp_path / "findings.tsv"
+    path.write_text(
+        "id\tname\nD:1\tSinusitis, acute\nD:2\tSinusitis\nD:3\tAcute\nD:4\tFever\n",
+        encoding="utf-8",
+    )
+    linker = train(Dictionary.read(path), encoder="tfidf")
+    cells = ["Sinusitis, acute", "acute sinusitis", "sinusitis (acute)", "acute - sinusitis"]
+    found = [linker.link(cell).parts for cell in cells]
+    assert [[part.best and part.best.concept_id for part in parts] for parts in found] == [
+        ["D:1"]
+    ] * len(cells)
+    assert len({part.confidence for parts in found for part in parts}) == 1
+    # alone a modifier may be meant, beside a name it is not
+    assert linker.link("Acute").parts[0].returned[0].concept_id == "D:3"
+    beside = linker.link("fever, acute").parts
+    assert [part.best and part.best.concept_id for part in beside] == ["D:4"]
 
 
 def test_what_a_text_denies_or_lacks_is_no_answer(tmp_path: Path) -> None:

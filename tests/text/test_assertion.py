@@ -38,7 +38,7 @@ def none(text: str) -> bool:
         ("gout (mother)", "family", "gout"),
         ("known gout", "present", "gout"),
         ("gout on treatment", "present", "gout"),
-        ("no gout - mother", "absent", "gout - mother"),  # one at a time, that before first
+        ("no gout - mother", "family", "no gout"),  # one at a time
         ("not only gout", "present", "gout"),
         ("no 痛風", "absent", "痛風"),
     ],

@@ -124,6 +124,60 @@ def test_marks_of_denial_and_of_error_are_told(mark: str) -> None:
     assert part == CellPart("gout", "absent")
 
 
+OF_RELATIVES = (
+    *("Illnesses of father: {}", "MGM: {}", "brothers with {}", "both parents {}", "twin with {}"),
+    *(
+        "1st degree relative: {}",
+        "+FHx {}",
+        "strong family history {}",
+        "{} (FHx +ve)",
+        "{} fam hx",
+    ),
+    *("mother died at 60 of {}", "mother, 65: {}", "{} in her paternal uncle", "{} (mother at 45)"),
+    *(
+        "{} on mother's side",
+        "mat. aunts {}",
+        "half-sister with {}",
+        "niece: {}",
+        "{} in 2 cousins",
+    ),
+    *("mother/sister with {}", "Relationship: mother; {}", "{}; father", "sibs with {} (2010)"),
+    *("Medical conditions in family: {}", "family history: mother had {}", "step-mother had {}"),
+    *("Mutter hatte {}", "Vater starb an {}", "FA: {}", "{} bei der Mutter", "{} väterlicherseits"),
+    *("père décédé de {}", "ATCD familiaux: {}", "{} chez le père", "grand-mère maternelle: {}"),
+    *("hermano con {}", "AHF: {}", "{} en la madre", "ambos padres: {}"),
+)
+
+
+@pytest.mark.parametrize("mark", OF_RELATIVES)
+def test_what_relatives_have_is_told(mark: str) -> None:
+    for name in WITH_NUMBERS:
+        (part,) = parts(mark.format(name), is_name, EN)
+        assert (normalize(part.text), part.assertion) == (normalize(name), "family")
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *("sister Mary Joseph nodule", "twin-to-twin transfusion", "twin pregnancy", "TIA"),
+        *(
+            "maternal diabetes",
+            "mother to child transmission",
+            "familial goitre",
+            "Twin, Conjoined",
+        ),
+        *(
+            "paternal uniparental disomy",
+            "my mom wont let me sleep",
+            "family doctor",
+            "relative loss",
+        ),
+    ],
+)
+def test_a_name_with_the_word_of_a_relative_stays(cell: str) -> None:
+    assert parts(cell, is_name, EN) == [CellPart(cell)]
+
+
 @pytest.mark.parametrize("mark", ["[x] {}", "☑ {}", "{} ✓", "{}: [x]", "[X]{}", "(✓) {}"])
 def test_what_is_ticked_is_present(mark: str) -> None:
     assert parts(mark.format("gout"), is_name, EN) == [CellPart("gout")]

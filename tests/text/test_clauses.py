@@ -11,7 +11,7 @@ from linker.text.normalize import normalize
 
 NAMES = """
 diabetes | type 2 diabetes | retinopathy | nephropathy | asthma | gout | eczema | migraine
-migraine without aura | aura | hand, foot and mouth disease | status asthmaticus | relapses
+migraine without aura | aura | hand, foot and mouth disease | status asthmaticus | relapses | acute gout
 empyema with no fistula | asthma without status asthmaticus
 """.replace("\n", "|").split("|")
 FORMS = frozenset(normalize(name) for name in NAMES if name.strip())
@@ -37,6 +37,7 @@ DENIALS = (
 {} does not have {} | {} - no evidence of {} | {} -no {} | {}/no {} | {} [no {}] | {} {{no {}}}
 {} (no {} (2012)) | {} with no {} (2014) | 2. E11.9 - {} with no {} | {} no {} at present
 {} ohne {} | {} sans {} | {} sin {} | {}. No {}. | {}: no {} | {} never had {} | {} ({}: no)
+{} hat keine {} | {} "no {}" | {} *no {}* | {} - {} not present | {} with {} ruled out
 {} ({} excluded) | {} (no {}, no medication) | {}, no medication, no {}
 """.strip()
     .replace("\n", " | ")
@@ -102,6 +103,9 @@ def test_what_is_denied_and_no_name_is_doubtful() -> None:
             "asthma, no hand, foot and mouth disease",
             "asthma + hand, foot and mouth disease (absent)",
         ),
+        ("asthma with no acute gout", "asthma + acute gout (absent)"),
+        ("asthma no acute eczema", "asthma + eczema (absent)"),
+        ("gout attacks nil asthma", "gout attacks + asthma (absent)"),
         ("h/o asthma with no gout", "asthma (historical) + gout (absent)"),
         ("no asthma no gout", "asthma (absent) + gout (absent)"),
         ("asthma no gout, on steroids", "asthma + gout (absent)"),
@@ -168,6 +172,9 @@ def test_other_cues_in_the_middle(cell: str, expected: str) -> None:
         ("asthma (no gout", "asthma + gout (absent)"),
         ("asthma no gout)", "asthma + gout (absent)"),
         ("asthma no", "asthma (absent)"),
+        ("asthma no, gout", "asthma (absent) + gout"),
+        ("asthma and gout excluded", "asthma (absent) + gout (absent)"),
+        ("rare thing, gout excluded", "rare thing, gout (absent)"),
         ("asthma (no)", "asthma (absent)"),
     ],
 )

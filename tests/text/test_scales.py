@@ -65,6 +65,7 @@ def test_a_zero_behind_a_scale_is_its_value(scale: str) -> None:
         ("melanoma HbA1c 7.2%, no gout", "melanoma + gout (absent)"),
         ("melanoma, attacks per month: 0", "melanoma"),
         ("melanoma 0 relapses in the last 12 months", "melanoma"),
+        ("melanoma, attacks per month: 5", "melanoma"),
         ("rare melanoma relapses 0", "rare melanoma"),
         ("rare relapses 0", "rare"),
         ("rare tumours: 0", "rare tumours (absent)"),

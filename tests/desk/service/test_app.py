@@ -268,7 +268,7 @@ def test_what_is_written_is_answered_so_however_long_it_takes(start: Start) -> N
 
 
 def test_a_full_queue_and_a_slow_answer_ask_for_patience(start: Start) -> None:
-    client = start({"waiting": 200, "seconds": 0.5})
+    client = start({"waiting": 200, "seconds": 2.0})  # in which a busy machine explains, too
     batcher, tasks = client.service._batcher, []
     go, begun = threading.Event(), threading.Event()
 

@@ -391,9 +391,10 @@ def test_what_nobody_stores_any_more_is_removed_while_the_service_runs(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process was killed long after this one began."""
+    create(start(), "gout\n", "a.txt")
+    # from now on, so that on a busy machine the file above is not taken for one that is left
     monkeypatch.setattr("linker.desk.projects.store.STALE", 0.01)
     client = start()
-    create(client, "gout\n", "a.txt")
     with client.service.store.transaction() as connection:
         connection.execute(
             "INSERT INTO sources (project, name, format, encoding, place, content) "

@@ -1,0 +1,190 @@
+"""What cells say of whose a disease is: "2 maternal aunts died of gout", "gout in her twin".
+
+The words are those of relatives.tsv, which says how they are combined.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+
+from linker.records import Span
+from linker.text.normalize import rows_of
+
+_AGE = (
+    r"(?:\s*[,(]?\s*(?:(?:died|dead|deceased|d\.|dx|diagnosed|at|the|aged?|@|of|in)\s*){0,4}"
+    r"(?:\d{1,3}(?:\s*(?:y(?:rs?|ears?)?\.?(?:\s*old)?|y/?o)\b|(?![\w.-]))"
+    r"|(?:(?:his|her|their|early|mid|late)[\s-]+){1,2}\d0'?s)\)?)"
+)
+_SHORT = 5  # characters of a short form in capitals
+_NUMBER = r"(?:\A|(?<=\bin\s)|(?<=\bof\s)|(?<=[:(,]\s)|(?<=\())\d{1,2}(?=\s+[^\W\d])"
+_RELATION = r"(?:relation\w*(?:\s+to\s+\w+)?\s*[:=]\s*)"
+_JOINER = r"(?:\s*[,/+&]\s*(?:and\s+)?|\s+(?:and|or|und|et|y|e)\s+)"
+_VERBS_IN_TEXT = ("with", "had", "has", "diagnosed with", "died of", "died from")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class OfRelative:
+    """What is left of a cell that says that a relative has a disease."""
+
+    rest: str
+    is_weak: bool  # whether it says so only if the rest is a name: "sister Mary Joseph nodule"
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """Patterns of cells that speak of relatives.
+
+    Attributes:
+        words: those that such cells have, one of them at least.
+        all_of_them: one relative or several, and nothing else.
+        label: a beginning up to a colon that names a relative.
+        surely: what makes a relative's word one that means nothing else.
+        heading: a beginning with a colon that names one only with it.
+        history, relative: other beginnings.
+        behind_history, behind_relative: ends.
+        inside: what speaks of relatives in front of a name, anywhere in a cell.
+    """
+
+    words: frozenset[str]
+    all_of_them: re.Pattern[str]
+    surely: re.Pattern[str]
+    label: re.Pattern[str]
+    heading: re.Pattern[str]
+    history: re.Pattern[str]
+    relative: re.Pattern[str]
+    behind_history: re.Pattern[str]
+    behind_relative: re.Pattern[str]
+    inside: re.Pattern[str]
+
+
+def _either(words: list[str]) -> str:
+    """A pattern of words, the longest first, that are no parts of words."""
+    ordered = sorted(words, key=len, reverse=True)
+    escaped = (re.escape(word).replace(r"\ ", r"\s+") for word in ordered)
+    return rf"(?<![\w-])(?:{'|'.join(escaped)})(?![\w-])"
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> _Patterns:
+    """The patterns of the words of relatives.tsv."""
+    words: dict[str, list[str]] = defaultdict(list)
+    for _, kind, word in rows_of("relatives.tsv")[1:]:
+        words[kind].append(word)
+    part = {name: _either(of_part) for name, of_part in words.items()}
+    relative = rf"(?:{part['surely']}|{part['relative']})"
+    whose = rf"(?:(?:{part['whose']}|{part['article']}|{_NUMBER})[\s-]*)*"
+    one = rf"(?:{whose}{relative}(?:'s|s')?(?:[\s,(]*{part['side']}\)?)*{_AGE}?)"
+    all_of_them = rf"{one}(?:{_JOINER}{one}){{0,4}}"
+    verbs = rf"(?:[\s,(]+(?:{part['verb']}\)?|{_AGE}))*"
+    strength = rf"(?:{part['strength']}\s*|\+\s*)*"
+    history = rf"{strength}{part['history']}(?:\s*{part['result']}|\s*\+)*"
+    mark = r"(?:\s*(?:[:=|]|[-–—]+(?=\s))\s*)"
+    start = r"(?:^|(?<=[\s,;:(\[=/–-]))"
+    end = r"[)\].,;\s]*$"
+
+    def compiled(pattern: str) -> re.Pattern[str]:
+        return re.compile(pattern, re.IGNORECASE)
+
+    names = ("relative", "surely", "history", "heading", "label")
+    telling = [word for name in names for word in words[name]]
+    about = rf"(?:{relative}|{part['history']}|{part['label']})"
+    return _Patterns(
+        frozenset(map(_telling_word, telling)),
+        compiled(rf"^\s*{_RELATION}?{all_of_them}{end}"),
+        compiled(rf"{part['surely']}|{part['whose']}\s+\w|\d"),
+        compiled(
+            rf"^(?:[^:;,]{{0,60}}?{about}[^:;\d]{{0,40}}:|{_RELATION}{all_of_them}\s*[,–-])\s*"
+        ),
+        compiled(rf"^\s*{part['heading']}\s*:\s*"),
+        compiled(rf"^\s*{history}(?:{mark}|\s*{part['of']})*\s*"),
+        compiled(
+            rf"^\s*(?P<who>{all_of_them})(?P<verbs>{verbs})(?P<mark>{mark}|(?:\s*[,(])?)\s*",
+        ),
+        compiled(rf"[\s,;:(\[–-]*{start}{history}{end}"),
+        compiled(
+            rf"(?P<mark>[\s,;:(\[=/–-]*){start}(?P<in>(?:{part['in']}\s+)*)"
+            rf"(?P<who>{all_of_them}){end}"
+        ),
+        compiled(
+            rf"(?<!\bin\s)(?:{all_of_them}(?:\s+{part['verb']})+|{all_of_them}\s*:"
+            rf"|{history}(?:\s*{part['of']}|\s*:)*)"
+        ),
+    )
+
+
+def _telling_word(phrase: str) -> str:
+    """The word of a phrase that other cells have least: "family" of "family history"."""
+    words: list[str] = _WORD.findall(phrase)
+    return max(words, key=lambda word: (word.startswith("fam"), len(word)))
+
+
+@lru_cache(maxsize=1)
+def in_text() -> str:
+    """A pattern of relatives with a verb, for running text: "father with"."""
+    rows = rows_of("relatives.tsv")[1:]
+    words = [w for code, part, w in rows if code == "en" and part in ("relative", "surely")]
+    return rf"{_either(words)}\s+{_either(list(_VERBS_IN_TEXT))}"
+
+
+def before(cell: str) -> OfRelative | None:
+    """A cell without a beginning that says that a relative has what follows; None: it has none."""
+    patterns = _patterns()
+    if not _speaks_of_relatives(cell, patterns):
+        return None
+    for pattern in (patterns.history, patterns.label, patterns.heading):
+        match = pattern.match(cell)
+        if match and match[0].count("(") <= match[0].count(")"):
+            return _left(cell[match.end() :], is_weak=pattern is patterns.heading)
+    if match := patterns.relative.match(cell):
+        is_apart = match["verbs"].strip() or match["mark"].strip(" ,")
+        is_weak = not is_apart and not patterns.surely.search(match["who"])
+        return _left(cell[match.end() :], is_weak=is_weak)
+    return None
+
+
+def behind(cell: str) -> OfRelative | None:
+    """A cell without an end that says that a relative has what it names; None: it has none."""
+    patterns = _patterns()
+    if not _speaks_of_relatives(cell, patterns):
+        return None
+    if match := patterns.behind_history.search(cell):
+        return _left(cell[: match.start()], is_weak=False)
+    if match := patterns.behind_relative.search(cell):
+        is_apart = match["in"] or match["mark"].strip()
+        is_weak = not is_apart and not patterns.surely.search(match["who"])
+        return _left(cell[: match.start()], is_weak=is_weak)
+    return None
+
+
+def inside(cell: str) -> list[Span]:
+    """Where a cell says that a relative has what follows, in characters."""
+    patterns = _patterns()
+    if not _speaks_of_relatives(cell, patterns):
+        return []
+    return [match.span() for match in patterns.inside.finditer(cell)]
+
+
+def alone(cell: str) -> bool:
+    """Whether a cell says who somebody is, and nothing else: "Relationship: mother".
+
+    A short form may be one of something else.
+    """
+    patterns = _patterns()
+    if cell.isupper() and len(cell) <= _SHORT:
+        return False
+    return _speaks_of_relatives(cell, patterns) and bool(patterns.all_of_them.match(cell))
+
+
+def _speaks_of_relatives(cell: str, patterns: _Patterns) -> bool:
+    """Whether a cell has one of the words without which it does not speak of relatives."""
+    return not patterns.words.isdisjoint(_WORD.findall(cell.lower()))
+
+
+def _left(rest: str, *, is_weak: bool) -> OfRelative | None:
+    """What is left of a cell, if that may be a name."""
+    rest = rest.strip(" \n:;,.–-")
+    return OfRelative(rest, is_weak) if any(map(str.isalpha, rest)) else None
