@@ -357,22 +357,26 @@ def is_contrary(part: Part, asked: Cell, names: Callable[[str], Sequence[str]]) 
     return not (asked.word and has_word(names(concept), asked.word))
 
 
-ENDINGS = re.compile(
-    r"(?:ias|ically|ical|ic|ia|ies|y|es|e|s|ed|ing|al|ally|ous|us|um|a|ness|ity|ive|ion|ions)$"
+# fmt: off
+ENDINGS = (
+    "ias", "ically", "ical", "ic", "tic", "ia", "sis", "sy", "ies", "y", "es", "e", "s", "ed",
+    "ing", "al", "ally", "ous", "us", "um", "a", "ness", "ity", "ive", "ion", "ions",
 )
+# fmt: on
+SHORTEST = 3  # letters of a stem
 
 
 def has_word(names: Sequence[str], word: str) -> bool:
     """Whether a word, in any inflection and in British or American spelling, is in a name."""
-    stems = {stem(one) for name in names for one in re.findall(r"\w+", name)}
-    return stem(word) in stems
+    asked = stems(word)
+    return any(asked & stems(one) for name in names for one in re.findall(r"\w+", name))
 
 
-def stem(word: str) -> str:
-    """A word in American spelling, without its ending."""
+def stems(word: str) -> set[str]:
+    """A word in American spelling, with and without what may be its ending."""
     american = word.lower().replace("ae", "e").replace("oe", "e").replace("our", "or")
-    short = ENDINGS.sub("", american)
-    return short if len(short) > 2 else american
+    cut = {american.removesuffix(ending) for ending in ENDINGS}
+    return {american} | {stem for stem in cut if len(stem) >= SHORTEST}
 
 
 def is_wrong(

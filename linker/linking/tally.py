@@ -11,6 +11,7 @@ import numpy as np
 from linker.io.outputs import ASSERTED, OUTCOMES, Outcome
 from linker.linking.calibration import Calibration, group_of, unlikeness
 from linker.records import Prediction
+from linker.text.encodings import mended
 
 _DRIFT = 0.035
 """The standard deviation of the error of `Expected.share` that more mentions do not make smaller:
@@ -61,16 +62,21 @@ class Tally:
         distinct: the checksums of their texts, which are right or wrong together, each with its
             `unlikeness`, the largest where mentions of a text differ.
         groups: how many mentions with a set are of each group that calibrates.
+        mended: how many cells had a broken encoding.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     distinct: dict[int, int] = field(default_factory=dict)
     groups: Counter[str] = field(default_factory=Counter)
+    mended: int = 0
 
     def see(self, prediction: Prediction, times: int = 1) -> None:
         """Note the text of a mention, which occurs so many times."""
-        text = prediction.mention.text.encode("utf-8", "surrogatepass")
+        mention = prediction.mention
+        text = mention.text.encode("utf-8", "surrogatepass")
         checksum = zlib.crc32(text)  # takes little memory, and is the same in all processes
+        if not mention.spans and mended(mention.text) != mention.text:
+            self.mended += times
         self._note(checksum, unlikeness(prediction))
         if prediction.state == "model" and any(part.answers for part in prediction.parts):
             self.groups[group_of(prediction)] += times
@@ -79,6 +85,7 @@ class Tally:
         """Add those of other mentions."""
         self.outcomes.update(other.outcomes)
         self.groups.update(other.groups)
+        self.mended += other.mended
         for checksum, unlike in other.distinct.items():
             self._note(checksum, unlike)
 
@@ -142,6 +149,9 @@ class Tally:
         lines[0] += asserted and f"; of these {asserted}"
         if broader := sum(n for outcome, n in self.outcomes.items() if outcome.has_broader):
             lines.append(f"without a sure concept, but with a broader one: {broader:,}")
+        if self.mended:
+            are = "cells" if self.mended > 1 else "cell"
+            lines.append(f"{self.mended:,} {are} had a broken encoding, mended")
         if every := self.expected(calibration):
             line = f"of the linked ones {every}"
             sure = self.expected(calibration, _SURE)

@@ -7,6 +7,7 @@ letter, is the other one, or this without a letter. Of all these only hashes are
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from linker.dictionary import NameTable
 from linker.text.composites import IsName
+from linker.text.encodings import LOST
 from linker.text.word_forms import is_another_word, is_same_word, nouns_of, singular
 
 SHORTEST = 4  # letters of a word that is respelt
@@ -102,6 +104,31 @@ class Respelling:
         )
         return rivals[:_MOST]
 
+    def completed(self, text: str, is_name: IsName) -> list[str]:
+        """What a text in normal form may be with the letters that it lost, names first.
+
+        Args:
+            text: with `LOST` for each letter, or for each byte of one.
+            is_name: tells the names.
+
+        Returns:
+            None where a word is none with any letter.
+        """
+        texts = [""]
+        for word in text.split():
+            words = self._complete(word) if LOST in word else [word]
+            texts = [f"{start} {other}".strip() for start in texts for other in words]
+        return sorted(texts, key=lambda complete: not is_name(complete))
+
+    def _complete(self, word: str) -> list[str]:
+        """The words that one with lost letters may be, the most frequent first."""
+        runs = re.split(f"({LOST}+)", word)
+        letters = (rf"[^\W\d_]{{1,{len(run)}}}" if LOST in run else re.escape(run) for run in runs)
+        pattern = re.compile("".join(letters))
+        words = [other for other in self._times if pattern.fullmatch(other)]
+        words.sort(key=lambda other: (-self._times[other], other))
+        return words[:_MOST]
+
     def respelt(self, text: str, is_word: IsName, is_name: IsName) -> list[str]:
         """What a text in normal form may be, if its unknown words have a typing error each.
 
@@ -113,6 +140,8 @@ class Respelling:
         Returns:
             No text where all words are known; none where one of those that are not is near no word.
         """
+        if LOST in text:
+            return self.completed(text, is_name)
         words = text.split()
         unknown = [i for i, word in enumerate(words) if not is_word(word)]
         if not 0 < len(unknown) <= _MOST_UNKNOWN:

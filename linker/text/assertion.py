@@ -349,7 +349,7 @@ class InnerCue:
 
 
 _INNER_WORD = re.compile(r"[^\s()\[\]{},;:|]+")
-_BEFORE_WORD = "-–—+&/."  # signs that are typed before a word without a blank
+_BEFORE_WORD = "-–—+&/.*\"'“‘«_>"  # signs that are typed before a word without a blank
 
 
 @lru_cache(maxsize=256)

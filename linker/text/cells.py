@@ -69,6 +69,8 @@ _STATES = r"(?:(?:he|she|pt|patient)\s+)?(?:has|have|positive for|\+ve for|diagn
 _STRONG = re.compile(rf"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s|,\s*(?={_STATES}))\s*", re.IGNORECASE)
 _STRONG_IN_TEXT = re.compile(r"\s*[;|¦]\s*")
 _ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)](?:\s*(?=[^\W\d_])|\s+(?=\d+[^\W\d_]))")
+_DIVIDES = re.compile(r",|\s[-–—]+\s")  # names of which a cue behind the last holds for it alone
+_LAST = re.compile(r"(.*\S)(?:\s*,\s*|\s+[-–—]+\s+|\s+with\s+)(.+)", re.DOTALL)
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
 
 _STAGE = re.compile(r"(.*[^\W\d_])[ -](?:st\.? |gr\.? |stage )?(\d[ab]?|[IV]{1,3})", re.IGNORECASE)
@@ -312,6 +314,8 @@ def _clauses(
         for clause in (cut.clauses if cut else ())
         for part in _of_clause(clause, is_name, is_known, codes)
     ]
+    if not cut and (last := _last_denied(piece, is_named, is_name, codes)):
+        rests, denied = last
     members += _of_rests(rests, denied, is_name, is_known, codes, is_modifier)
     yield from sorted(members + denied, key=lambda member: piece.find(member.text.split()[0]))
 
@@ -328,6 +332,21 @@ def _asides(
             if inner.assertion != _PRESENT and is_known(inner.text) and not is_list:
                 asides.append((inner, match.span()))
     return asides
+
+
+def _last_denied(
+    piece: str, is_named: IsName, is_name: IsName, codes: tuple[str, ...]
+) -> tuple[list[str], list[CellPart]] | None:
+    """A piece without the last name in it, and this, where a cue behind it is of it alone."""
+    match = _LAST.fullmatch(piece) if len(piece) < _LONGEST_NAME else None
+    if match is None:
+        return None
+    head, last = match.groups()
+    part = bare(last, is_name, codes)
+    is_behind = part.assertion != bare(last, is_name, codes, behind=False).assertion
+    if part.assertion == _PRESENT or not is_behind or not is_named(last) or not is_named(head):
+        return None
+    return [head], [part]
 
 
 def _of_rests(
@@ -405,7 +424,7 @@ def divided(
     """
     if len(text) > LONGEST or not _ONE["weak"].search(text):
         return []
-    inner = bare(text, is_name, codes, is_known=is_known, behind="," not in text)
+    inner = bare(text, is_name, codes, is_known=is_known, behind=not _DIVIDES.search(text))
     written = [member for member in _ONE["weak"].split(inner.text) if member.strip()]
     written = kept_together(written, is_modifier)
     if len(written) < 2 or any(m.count("(") != m.count(")") for m in written):

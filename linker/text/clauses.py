@@ -21,7 +21,7 @@ _BOUND = re.compile(
 )
 _LIST_GOES_ON = re.compile(r"(?:\s*,[^,;|()\n]+?)*?,?\s+(?:or|nor|oder|ou|o)\s", re.IGNORECASE)
 _SEPARATES = re.compile(r"\s*[,;|\n(\[{]\s*|\s+[-–—]+>?\s+")
-_EDGE = " \t\n.,:;/&+*([{–—-"  # beside a clause
+_EDGE = " \t\n.,:;/&+*([{–—-\"'“”‘’«»"  # beside a clause
 _NO_CONTENT = re.compile(r"[(\[{][\s,;:.–—-]*[)\]}]")
 _BEFORE_CLOSING = re.compile(r"[\s,;:]+(?=[)\]}])|\s+(?=,)")
 _STARTS_ANEW = re.compile(r"[)\]}\s]*[,;|\n&+]|\s*[-–—]+>?\s")
@@ -40,7 +40,7 @@ _LINKING = frozenset(
         *("still", "currently", "now", "though", "although", "however", "yet", "i", "he"),
         *("she", "it", "they", "we", "you", "his", "her", "their", "my", "the", "a", "an"),
         *("this", "patient", "pt", "und", "mit", "aber", "ist", "et", "avec", "mais", "y", "e"),
-        *("con", "pero"),
+        *("con", "pero", "hat", "hatte", "tiene", "n'a"),
     )
 )
 
@@ -72,8 +72,8 @@ def cut(
 ) -> Cut | None:
     """Cut the clauses out of a cell; None where it has none behind a name.
 
-    A clause of denial needs a name in front of it or in it; any other one, or one whose cue
-    counts only beside a name, needs both.
+    A clause of denial needs a name in front of it or in it, one of another class in front of it, or
+    both where its cue counts only beside a name.
 
     Args:
         cell: a text of which strong separators divide nothing.
@@ -159,16 +159,18 @@ def _with_word(cell: str, cue: InnerCue, end: int, word: str) -> str:
 
 def is_empty(cell: str, codes: tuple[str, ...]) -> bool:
     """Whether a cell holds cues alone: "no, not"."""
-    spans = [(cue.start, cue.end) for cue in assertion.cues_inside(cell, codes)]
-    return bool(spans) and not any(any(map(str.isalpha, text)) for text in without(cell, spans))
+    cues = [cue for cue in assertion.cues_inside(cell, codes) if not cue.is_foreign]
+    rests = without(cell, [(cue.start, cue.end) for cue in cues])
+    is_short_form = len(cues) == 1 and not cues[0].is_denial  # "AHF"
+    return bool(cues) and not is_short_form and not any(map(str.isalpha, "".join(rests)))
 
 
 def _governs(cue: InnerCue, head: str, rest: str, is_next: bool, is_named: IsName) -> bool:
     """Whether a cue between two texts makes a clause of the second one."""
     is_behind_name = is_next or is_named(head)
-    if cue.is_denial and not cue.is_weak:
+    if cue.is_denial and (cue.is_foreign or not cue.is_weak):
         return is_behind_name or is_named(rest)
-    return is_behind_name and (not cue.is_weak or cue.is_foreign or is_named(rest))
+    return is_behind_name and (cue.is_denial or not cue.is_weak or is_named(rest))
 
 
 def _head(text: str) -> str:
@@ -205,7 +207,8 @@ def _end(
     limit = next((other.start for other in later if _ends(cell, cue, other, is_named)), len(cell))
     is_first = cell[: cue.start].rstrip()[-1:] in _BRACKETS
     bounds = list(_bounds(cell, cue.end, limit, is_first, codes))
-    for bound in reversed(bounds[1:4]):
+    is_apart = not cell[cue.end : bounds[0]].strip(_EDGE)  # "asthma no, gout"
+    for bound in () if is_apart else reversed(bounds[1:4]):
         if is_name(cell[cue.end : bound]):  # "hand, foot and mouth disease"
             return bound
     end = bounds[0]
@@ -278,7 +281,7 @@ def _is_and(text: str) -> bool:
 def _without_links(text: str) -> str:
     """A text without the linking words and separators that it ends with; an open bracket stays."""
     while True:
-        stripped = text.rstrip(" \t\n.,:;/&+–—-")
+        stripped = text.rstrip(' \t\n.,:;/&+–—-*"“‘«')
         before, _, word = stripped.rpartition(" ")
         if word.lower() not in _LINKING:
             return stripped

@@ -13,6 +13,7 @@ from linker.text import (
     abbreviations,
     cells,
     composites,
+    encodings,
     languages,
 )
 from linker.text.assertion import stronger
@@ -236,6 +237,9 @@ class Reader:
         is_used = partial(self._is_used, listed=listed)
         known = partial(self._is_known, listed=listed)
         text, is_alone = cells.plain(mention), definitions is None
+        if is_alone and not self.names.is_name(mention):
+            text = cells.plain(encodings.mended(mention))
+            text = encodings.with_lost_letters(text, self._completed, self.names.is_name)
         may_be_cut = self.options.everyday and is_alone and cells.has_cut_words(text)
         if may_be_cut and self.names.lengthen(text, False):
             return [CellPart(text)]  # whose points divide nothing
@@ -248,6 +252,10 @@ class Reader:
             is_modifier=modifiers.__contains__,
             lines=is_alone,
         )
+
+    def _completed(self, text: str) -> list[str]:
+        """The texts that one with lost letters may be."""
+        return self.names.respell(self.names.normalize(text))
 
     def _listed(self, definitions: Definitions | None) -> _Listed:
         """What lists say: all of it of mentions without a document, in texts what is clear."""

@@ -191,3 +191,17 @@ def test_outcomes() -> None:
     )
     assert outcome(None) == ("empty", "present", None, 0, None, False)
     assert tally.OUTCOMES == ("linked", "unsure", "no concept", "empty")
+
+
+def test_cells_with_a_broken_encoding_are_counted() -> None:
+    pytest.importorskip("ftfy")
+    broken = Prediction(Mention("SjÃ¶gren"), (Part("Sjögren"),))
+    seen = Tally()
+    seen.see(broken, times=2)
+    seen.see(replace(broken, mention=Mention("Sjögren")))
+    seen.see(replace(broken, mention=Mention("SjÃ¶gren", spans=((0, 8),))))  # its text stays
+    both = Tally()
+    both.add(seen)
+    both.add(seen)
+    assert (seen.mended, both.mended) == (2, 4)
+    assert "2 cells had a broken encoding, mended" in seen.lines("row", EQUAL, None)

@@ -100,3 +100,14 @@ def test_respelt() -> None:
     assert texts("", *names) == []
     assert len(texts("astmha " * 3, *names)) == 1
     assert texts("astmha " * 5_000, *names) == []
+
+
+def test_letters_that_were_lost() -> None:
+    respelling = made("sjogren syndrome", "meniere disease", "sjogren", "sjegren", "gout")
+    is_name = {"sjogren syndrome", "meniere disease"}.__contains__
+    known = {"syndrome", "disease"}.__contains__
+    assert respelling.respelt("sj\ufffdgren syndrome", known, is_name)[0] == "sjogren syndrome"
+    assert respelling.respelt("m\ufffd\ufffdni\ufffdre disease", known, is_name) == [
+        "meniere disease"
+    ]
+    assert respelling.respelt("xy\ufffdz disease", known, is_name) == []

@@ -37,6 +37,7 @@ DENIALS = (
 {} does not have {} | {} - no evidence of {} | {} -no {} | {}/no {} | {} [no {}] | {} {{no {}}}
 {} (no {} (2012)) | {} with no {} (2014) | 2. E11.9 - {} with no {} | {} no {} at present
 {} ohne {} | {} sans {} | {} sin {} | {}. No {}. | {}: no {} | {} never had {} | {} ({}: no)
+{} hat keine {} | {} "no {}" | {} *no {}* | {} - {} not present | {} with {} ruled out
 {} ({} excluded) | {} (no {}, no medication) | {}, no medication, no {}
 """.strip()
     .replace("\n", " | ")
@@ -161,6 +162,7 @@ def test_other_cues_in_the_middle(cell: str, expected: str) -> None:
     ("cell", "expected"),
     [
         ("no, not, denies", ""),
+        ("PAs", "PAs"),  # it may be a short form
         ("no " * 300, ""),
         ("no " * 1_000, ""),  # it is too long to be read
         ("no asthma, asthma", "asthma (absent)"),
@@ -171,6 +173,9 @@ def test_other_cues_in_the_middle(cell: str, expected: str) -> None:
         ("asthma (no gout", "asthma + gout (absent)"),
         ("asthma no gout)", "asthma + gout (absent)"),
         ("asthma no", "asthma (absent)"),
+        ("asthma no, gout", "asthma (absent) + gout"),
+        ("asthma and gout excluded", "asthma (absent) + gout (absent)"),
+        ("rare thing, gout excluded", "rare thing, gout (absent)"),
         ("asthma (no)", "asthma (absent)"),
     ],
 )
