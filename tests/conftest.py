@@ -14,6 +14,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import settings
@@ -38,6 +39,14 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder := tmp_path_factory.mktemp("cache")))
         yield folder
+
+
+@pytest.fixture(scope="session")
+def uncollected() -> Iterator[None]:
+    """A service that starts looks for no garbage, which takes longer than most tests of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("linker.desk.service.state.gc", Mock())
+        yield
 
 
 @pytest.fixture(autouse=True)

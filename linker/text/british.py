@@ -79,7 +79,7 @@ class Spellings:
             form: in normal form; no name.
         """
         other = american(form)
-        if self._is_name(other):
+        if other != form and self._is_name(other):
             return other
         if other in self._names:
             return self._names[other]

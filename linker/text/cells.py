@@ -76,7 +76,7 @@ _LAST = re.compile(r"(.*\S)(?:\s*,\s*|\s+[-–—]+\s+|\s+with\s+)(.+)", re.DOTA
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
 
 _STAGE = re.compile(r"(.*[^\W\d_])[ -](?:st\.? |gr\.? |stage )?(\d[ab]?|[IV]{1,3})", re.IGNORECASE)
-_CUT = re.compile(r"[^\W\d_]{2}\.\s+[^\W\d_]")
+_CUT = re.compile(r"[^\W\d_]{2}\.(?:\s+[^\W\d_]|$)")
 _SIDE = re.compile(r"(?<![\w/])(?:[LR]|[LR]t|LT|RT|B/L|bilat|left|right|bilateral)(?![\w/])\.?")
 
 # what a name may lack: how bad, how far, on which side
@@ -609,7 +609,7 @@ def staged(text: str) -> Iterator[str]:
 
 
 def has_cut_words(text: str) -> bool:
-    """Whether a text has words with a point behind them, and other words behind these."""
+    """Whether a text has words with a point behind them, at its end or before other words."""
     return _CUT.search(text) is not None
 
 

@@ -159,8 +159,10 @@ def _with_word(cell: str, cue: InnerCue, end: int, word: str) -> str:
 
 def is_empty(cell: str, codes: tuple[str, ...]) -> bool:
     """Whether a cell holds cues alone: "no, not"."""
-    spans = [(cue.start, cue.end) for cue in assertion.cues_inside(cell, codes)]
-    return bool(spans) and not any(any(map(str.isalpha, text)) for text in without(cell, spans))
+    cues = [cue for cue in assertion.cues_inside(cell, codes) if not cue.is_foreign]
+    rests = without(cell, [(cue.start, cue.end) for cue in cues])
+    is_short_form = len(cues) == 1 and not cues[0].is_denial  # "AHF"
+    return bool(cues) and not is_short_form and not any(map(str.isalpha, "".join(rests)))
 
 
 def _governs(cue: InnerCue, head: str, rest: str, is_next: bool, is_named: IsName) -> bool:

@@ -39,7 +39,7 @@ def linker(sample: Path) -> Linker:
 
 
 @pytest.fixture
-def start(linker: Linker, tmp_path: Path) -> Iterator[Start]:
+def start(linker: Linker, uncollected: None, tmp_path: Path) -> Iterator[Start]:
     clients = []
 
     def started(decisions: str | None = str(tmp_path / "d.sqlite"), **settings: Any) -> TestClient:

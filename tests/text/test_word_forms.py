@@ -52,6 +52,7 @@ def test_singular(word: str, one: str) -> None:
         ("hypothermic", "hypothermia"),
         ("kidneys", "kidney"),
         ("stenoses", "stenosis"),
+        ("larvae", "larva"),
         ("cirrhotic", "cirrhosis"),
         ("epileptic", "epilepsy"),
         ("erythematous", "erythema"),

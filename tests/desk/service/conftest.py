@@ -7,7 +7,6 @@ import urllib.parse
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
@@ -48,11 +47,8 @@ def model(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def uncollected() -> Iterator[None]:
-    """A service that starts does not look for garbage, which takes longer than most tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("linker.desk.service.state.gc", Mock())
-        yield
+def services(uncollected: None) -> None:
+    """Services of these tests start at once."""
 
 
 @pytest.fixture

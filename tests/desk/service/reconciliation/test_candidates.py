@@ -258,8 +258,11 @@ def test_a_name_is_matched_by_the_ranker(sampled: Linker, sampled_client: TestCl
     result = answers(client, {"q": {"query": "oesophageal cancers", "limit": 5}})["q"]["result"]
     assert [c["score"] for c in result] == pytest.approx(expected, abs=0.01)
     assert result[0]["match"] is (expected[0] >= 80)
-    unknown = "FAP"  # means two of its concepts, or anything
-    assert sampled.link(unknown).parts[0].nil
+    ambiguous = "FAP"  # means two of its concepts, or anything
+    assert first(client, query=ambiguous)["match"] is False
+    unknown = "heart"
+    (part,) = sampled.link(unknown).parts
+    assert (part.nil, part.candidates[0].concept_id) == (True, "MESH:D006331")
     assert first(client, query=unknown)["match"] is False
 
 
