@@ -50,6 +50,7 @@ class _Table:
         normal: phrases of cells that say that a thing is as it should be.
         things: phrases of cells that do not count where the rest ends with a name.
         tests: phrases of cells that may be the result of a test of a disease beside them.
+        labels: words of labels, and what they say of the names behind.
         leads: words that may stand in front of a cue, and say nothing, by the side of the cue.
         ends: what ends a scope.
         connectives: what ends a scope inside a cell, beside `ends`.
@@ -64,6 +65,7 @@ class _Table:
     tests: set[str] = field(default_factory=set)
     normal: set[tuple[str, str]] = field(default_factory=set)
     things: set[tuple[str, str]] = field(default_factory=set)
+    labels: dict[str, Assertion] = field(default_factory=dict)
     leads: dict[str, set[str]] = field(default_factory=lambda: {"before": set(), "behind": set()})
 
     @cached_property
@@ -108,6 +110,8 @@ def _table(codes: tuple[str, ...]) -> _Table:
             table.connectives.add(phrase)
         elif side == "end":
             table.ends.extend([] if is_other else [phrase])
+        elif side == "label":
+            table.labels[phrase] = cast(Assertion, said)
         elif side == "lead":
             table.leads[where].update([] if is_other else [phrase])
         elif is_other and (where == "own" or len(phrase) < _WRITTEN_OUT):
@@ -322,6 +326,15 @@ def is_normal(cell: str, codes: tuple[str, ...]) -> bool:
     table = _table(codes)
     phrase = _phrase(cell, table.cell["behind"], table.leads["behind"])
     return ("behind", phrase) in table.normal
+
+
+def of_label(label: str, codes: tuple[str, ...]) -> Assertion:
+    """What the text before a colon says of the names behind it: "Previous illnesses"."""
+    labels = _table(codes).labels
+    said: Assertion = "present"
+    for word in label.lower().split():
+        said = stronger(said, labels.get(word.strip(_MARKS), "present"))
+    return said
 
 
 def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:

@@ -7,6 +7,7 @@ dictionary is left as it is: nothing of it is a mark.
 from __future__ import annotations
 
 import html
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from linker.text.modifiers import kept_together
 from linker.text.normalize import rows_of, without_unseen
 
 LONGEST = 1_000  # characters of a cell that is read
+_MOST_LABELS = 3  # colons and dashes that may stand behind a label
 _MOST_ROUNDS = 10  # in which marks and cues are taken off
 _LONGEST_NAME = 200  # characters of a text that may be a name, or end with one
 _MOST_WORDS = 8  # of a text that is searched for a name at its end
@@ -74,7 +76,7 @@ _LAST = re.compile(r"(.*\S)(?:\s*,\s*|\s+[-–—]+\s+|\s+with\s+)(.+)", re.DOTA
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
 
 _STAGE = re.compile(r"(.*[^\W\d_])[ -](?:st\.? |gr\.? |stage )?(\d[ab]?|[IV]{1,3})", re.IGNORECASE)
-_CUT = re.compile(r"[^\W\d_]{2}\.\s+[^\W\d_]")
+_CUT = re.compile(r"[^\W\d_]{2}\.(?:\s+[^\W\d_]|$)")
 _SIDE = re.compile(r"(?<![\w/])(?:[LR]|[LR]t|LT|RT|B/L|bilat|left|right|bilateral)(?![\w/])\.?")
 
 # what a name may lack: how bad, how far, on which side
@@ -449,6 +451,7 @@ def bare(
     *,
     is_known: IsName | None = None,
     behind: bool = True,
+    is_labelled: bool = True,
 ) -> CellPart:
     """A text without marks, codes, dates and cues at its ends, and what the cues say.
 
@@ -477,6 +480,10 @@ def bare(
         text, said = _without_signs(_without_marks(text, is_name), said)
         if is_name(text):
             break
+        labelled = _without_label(text, is_name, codes, known) if is_labelled else None
+        if labelled:
+            text, said = labelled.text, stronger(said, labelled.assertion)
+            break
         cue = assertion.cue_of(text, codes, is_name, behind=behind)
         if cue and (
             not cue.is_weak or _is_spelt(_without_marks(cue.rest, is_name), is_name, known)
@@ -488,6 +495,27 @@ def bare(
         if finding or not is_name(text):
             return CellPart(finding)
     return CellPart(text, said)
+
+
+def _without_label(
+    text: str, is_name: IsName, codes: tuple[str, ...], is_known: IsName
+) -> CellPart | None:
+    """The name behind the label of a field, "Reason for visit: gout"; None: no label is before one.
+
+    A label has a word of labels, or many words; what is a name itself, and a cue, is none.
+    """
+    for match in itertools.islice(_ONE["label"].finditer(text), _MOST_LABELS):
+        label = text[: match.start()]
+        if not any(map(str.isalpha, label)) or is_known(label):
+            return None
+        if assertion.heading(f"{label}:", codes) or not _ONE["labelling"].search(label):
+            continue
+        rest = text[match.end() :]
+        part = bare(rest, is_name, codes, is_known=is_known, is_labelled=False)
+        if is_name(part.text):
+            said = stronger(part.assertion, assertion.of_label(label, codes))
+            return replace(part, assertion=said)
+    return None
 
 
 def _without_signs(text: str, said: Assertion) -> tuple[str, Assertion]:
@@ -581,7 +609,7 @@ def staged(text: str) -> Iterator[str]:
 
 
 def has_cut_words(text: str) -> bool:
-    """Whether a text has words with a point behind them, and other words behind these."""
+    """Whether a text has words with a point behind them, at its end or before other words."""
     return _CUT.search(text) is not None
 
 

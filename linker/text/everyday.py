@@ -6,6 +6,7 @@ lent, below its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,6 +37,7 @@ KINDS = get_args(Kind)
 _SPELLING = (("ae", "e"), ("oe", "e"), ("our", "or"))  # British to American
 _REMEMBERED = 30_000  # texts whose meanings are kept
 _LONGEST = 80  # characters of a text that is looked up
+_INNER = re.compile(r"(?<= )(?:(?:the|a|an|my|his|her) )+")
 _ARTICLES = ("the ", "a ", "an ", "my ")
 
 
@@ -99,13 +101,13 @@ def read(text: str) -> tuple[EverydayName, ...]:
 def form_of(text: str) -> str:
     """What the ways to write an everyday name have in common.
 
-    >>> form_of("Athlete’s foot"), form_of("colour-blind")
-    ('athletes foot', 'color blind')
+    >>> form_of("Athlete’s foot"), form_of("colour-blind"), form_of("ringing in the ears")
+    ('athletes foot', 'color blind', 'ringing in ears')
     """
     form = normalize(text.replace("’", "'").replace("'", ""))
     for british, american in _SPELLING:
         form = form.replace(british, american)
-    return form
+    return _INNER.sub("", form)
 
 
 def _without_article(text: str) -> str:

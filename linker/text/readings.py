@@ -241,7 +241,7 @@ class Reader:
             text = cells.plain(encodings.mended(mention))
             text = encodings.with_lost_letters(text, self._completed, self.names.is_name)
         may_be_cut = self.options.everyday and is_alone and cells.has_cut_words(text)
-        if may_be_cut and self.names.lengthen(text, False):
+        if may_be_cut and not is_used(text) and self.names.lengthen(text, False):
             return [CellPart(text)]  # whose points divide nothing
         modifiers = self.names.modifiers
         return cells.parts(

@@ -89,6 +89,7 @@ def test_an_expanded_text_may_stand_in_another_order(lengthening: Lengthening) -
     ("cell", "concept", "is_sure"),
     [
         ("acute myel. leuk.", "D:1", True),
+        ("iron def. an.", "D:12", True),  # whose last point is no full stop
         ("h/o ac. myel. leuk. (2014)", "D:1", True),
         ("Becker MD", "D:3", False),  # letters
         ("OA L hip", "D:4", False),

@@ -124,6 +124,25 @@ def test_marks_of_denial_and_of_error_are_told(mark: str) -> None:
     assert part == CellPart("gout", "absent")
 
 
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("Non-cancer illness code, self-reported: gout", "gout"),
+        ("Vascular/heart problems diagnosed by doctor: gout", "gout"),
+        ("Adverse event term - gout", "gout"),
+        ("condition_name=gout", "gout"),
+        ("Reason for visit: h/o gout", "gout (historical)"),
+        ("Suspected disease: gout", "gout (possible)"),
+        ("Excluded conditions: gout", "gout (absent)"),
+        ("knee: gout", "knee: gout"),  # no word of a label
+        ("asthma: gout", "asthma: gout"),  # a name
+        ("Cancer codes of all: rare thing", "Cancer codes of all: rare thing"),
+    ],
+)
+def test_the_label_of_a_field_is_taken_off(cell: str, expected: str) -> None:
+    assert read(cell) == expected
+
+
 OF_RELATIVES = (
     *("Illnesses of father: {}", "MGM: {}", "brothers with {}", "both parents {}", "twin with {}"),
     *(

@@ -55,7 +55,7 @@ IDLE = (
     """
 {} not controlled | {} no medication | {}, no medication | {} with no complications
 {} not on insulin | {} never treated | {} not well controlled | {} (no treatment) | {} denies pains
-{} no longer on tablets | {}. No follow up.
+{} not seen by doctor | {} no indication for insulin | {} no longer on tablets | {}. No follow up.
 """.strip()
     .replace("\n", " | ")
     .split(" | ")

@@ -68,6 +68,7 @@ def test_a_kind_that_is_unknown() -> None:
         ("Lazy-Eye", [LAZY_EYE]),
         ("LAZY EYES", [LAZY_EYE]),
         ("a lazy eye", [LAZY_EYE]),
+        ("lazy the eye", [LAZY_EYE]),
         ("color deaf", [DEAF]),
         ("runs", []),  # "the runs" alone
         ("the runs", [RUNS]),
