@@ -20,6 +20,9 @@ _BOUND = re.compile(
     r"|(?<!\S)(?P<word>[^\s()\[\]{},;|]+)"
 )
 _LIST_GOES_ON = re.compile(r"(?:\s*,[^,;|()\n]+?)*?,?\s+(?:or|nor|oder|ou|o)\s", re.IGNORECASE)
+_CIRCUMSTANCE = re.compile(
+    r"(?:on|at|in|during|today|currently|now|yet|so far|this)\b", re.IGNORECASE
+)
 _SEPARATES = re.compile(r"\s*[,;|\n(\[{]\s*|\s+[-–—]+>?\s+")
 _EDGE = " \t\n.,:;/&+*([{–—-\"'“”‘’«»"  # beside a clause
 _NO_CONTENT = re.compile(r"[(\[{][\s,;:.–—-]*[)\]}]")
@@ -103,8 +106,9 @@ def cut(
             text = _with_word(cell, cue, end, word)
             return cut(text, codes, is_name, is_named, is_whole) or Cut([text], [])
         behind = assertion.behind_at(cell, cue.start, end, codes)
-        if behind > cue.end and not is_named(cell[behind:end].strip(_EDGE)):
-            if cell[behind:end].strip(_EDGE):  # "asthma not seen on CT" denies the asthma
+        circumstance = cell[behind:end].strip(_EDGE)
+        if behind > cue.end and (not circumstance or _CIRCUMSTANCE.match(circumstance)):
+            if circumstance:  # "asthma not seen on CT" denies the asthma
                 spans.append((behind, end))
                 clauses.append(Clause(behind, "", cue.assertion))
             continue

@@ -103,7 +103,7 @@ def spans(cell: str, is_name: IsName, *, is_first: bool = True) -> list[Span]:
         if is_denied and scale and is_name(scale):
             continue
         start = match.start()
-        is_of_name = before or word.lower() in _OF_NAMES
+        is_of_name = before or (is_denied and word.lower() in _OF_NAMES)
         if is_of_name and word != scale and is_name(" ".join((*before, word))):
             start += len(word)  # "Crohn's disease activity 0"
         found.append((start, match.end()))

@@ -22,6 +22,7 @@ from linker.training.pipeline import train
 
 COLUMNS = [
     *("concept_id", "name", "matched_name", "confidence", "rejected", "assertion", "state"),
+    "source",
     *("broader", "broader_name"),
 ]
 TEXTS = ["podagra", None, "hepatitis B/C", " ", "podagra ", "zzz"]

@@ -55,7 +55,7 @@ IDLE = (
     """
 {} not controlled | {} no medication | {}, no medication | {} with no complications
 {} not on insulin | {} never treated | {} not well controlled | {} (no treatment) | {} denies pains
-{} no longer on tablets | {}. No follow up.
+{} not seen by doctor | {} no indication for insulin | {} no longer on tablets | {}. No follow up.
 """.strip()
     .replace("\n", " | ")
     .split(" | ")
@@ -129,6 +129,7 @@ def test_how_far_a_denial_reaches(cell: str, expected: str) -> None:
         ("severe migraine, no aura", "severe migraine without aura"),
         ("gout, migraine (no aura), asthma", "gout + migraine without aura + asthma"),
         ("migraine w/o aura", "migraine without aura"),
+        ("migraine, but no aura", "migraine without aura"),
         ("migraine ohne aura", "migraine without aura"),
         ("empyema without fistula", "empyema with no fistula"),
         ("asthma without status asthmaticus", "asthma without status asthmaticus"),

@@ -71,6 +71,7 @@ def test_a_zero_behind_a_scale_is_its_value(scale: str) -> None:
         ("rare tumours: 0", "rare tumours (absent)"),
         ("melanoma tumours: 0", "melanoma"),
         ("pain scale 0", "pain"),
+        ("melanoma, pain scale 0", "melanoma"),
         ("pain 0/10", "pain (absent)"),
         ("pain: 0/10", "pain (absent)"),
         ("pain 7/10", "pain"),
