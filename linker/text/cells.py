@@ -149,6 +149,7 @@ def parts(
     whole = bare(text, is_name, codes, is_known=known, behind=False)
     if is_name(whole.text):  # which may hold a semicolon
         return [whole]
+    text = _ONE["tag"].sub("", text)  # of SNOMED, no name: "gout excluded (situation)"
     between = _STRONG if lines else _STRONG_IN_TEXT
     found: list[CellPart] = []
     of_all = _PRESENT
