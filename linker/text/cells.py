@@ -24,6 +24,8 @@ from linker.text.modifiers import kept_together
 from linker.text.normalize import rows_of, without_unseen
 
 LONGEST = 1_000  # characters of a cell that is read
+LABEL_ENDS = " :=|–—-"
+"""What may stand between the label of a field and what is entered."""
 _MOST_LABELS = 3  # colons and dashes that may stand behind a label
 _MOST_ROUNDS = 10  # in which marks and cues are taken off
 _LONGEST_NAME = 200  # characters of a text that may be a name, or end with one
@@ -66,6 +68,8 @@ _CROSSED_OUT = re.compile(
 _WRAPPED = re.compile(r"([(\[{<\"'“‘«|])\s*(.+?)\s*([)\]}>\"'”’»|])", re.DOTALL)
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _CLOSING = dict(zip("([{<\"'“‘«|", ")]}>\"'”’»|", strict=True))
+
+_BEHIND_LABEL = r"\s*(?:[:=|]+|[-–—]+(?!ve\b))\s*|\s+|$"  # "-ve" is an entry
 
 _STATES = r"(?:(?:he|she|pt|patient)\s+)?(?:has|have|positive for|\+ve for|diagnosed with)\s"
 _STRONG = re.compile(rf"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s|,\s*(?={_STATES}))\s*", re.IGNORECASE)
@@ -224,6 +228,32 @@ def _heading_of(piece: str, codes: tuple[str, ...]) -> Assertion | None:
     """What the beginning of a piece up to a colon says of all names behind it."""
     head, colon, _ = piece.partition(":")
     return assertion.heading(head.strip() + colon, codes) if colon else None
+
+
+def without_label(text: str, labels: tuple[str, ...], is_name: IsName) -> str:
+    """A cell without the label of its field, where it begins with one; a name stays as it is.
+
+    Args:
+        text: as `plain` gives it.
+        labels: as the user gives them, in any case, with or without a colon at their end.
+        is_name: tells the names of the dictionary.
+
+    Returns:
+        An empty text where the cell holds nothing but the label.
+    """
+    match = _labels_of(labels).match(text)
+    if match is None or is_name(text):
+        return text
+    return text[match.end() :]
+
+
+@lru_cache(maxsize=32)
+def _labels_of(labels: tuple[str, ...]) -> re.Pattern[str]:
+    """The pattern of labels at the beginning of a cell, the longest first."""
+    written = [plain(label).rstrip(LABEL_ENDS) for label in labels]
+    written.sort(key=len, reverse=True)
+    escaped = [r"\s+".join(map(re.escape, label.split())) for label in written]
+    return re.compile(rf"(?:{'|'.join(escaped)})(?:{_BEHIND_LABEL})", re.IGNORECASE)
 
 
 def is_nothing(text: str, codes: tuple[str, ...]) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from linker.text.cells import CellPart, is_nothing, parts, plain, shortened
+from linker.text.cells import CellPart, is_nothing, parts, plain, shortened, without_label
 from linker.text.normalize import normalize
 
 WITH_NUMBERS = (
@@ -391,3 +391,38 @@ def test_what_is_normal_and_what_is_lacking(line: str) -> None:
     read = parts(cell, known, EN)
     said = [p.text + ("" if p.assertion == "present" else f" ({p.assertion})") for p in read]
     assert "; ".join(said) == expected.strip()
+
+
+LABELS = ("Illness code, self-reported", "Illness", "FH of:", "Gout")
+
+
+@pytest.mark.parametrize(
+    ("cell", "rest"),
+    [
+        ("Illness code, self-reported: gout", "gout"),
+        ("ILLNESS CODE,  self-reported gout; asthma", "gout; asthma"),
+        ("illness - gout", "gout"),
+        ("illness=gout", "gout"),
+        ("illness|?gout", "?gout"),
+        ("illness :: gout", "gout"),
+        ("illness: -ve gout", "-ve gout"),
+        ("illness -ve gout", "-ve gout"),
+        ("FH of gout", "gout"),
+        ("FH of: gout", "gout"),
+        ("Illness", ""),
+        ("illness:", ""),
+        ("Illnesses: gout", "Illnesses: gout"),
+        ("no illness: gout", "no illness: gout"),
+        ("gout", "gout"),  # a name, and a label
+        ("gout: asthma", "asthma"),
+    ],
+)
+def test_labels_that_are_given(cell: str, rest: str) -> None:
+    assert without_label(plain(cell), LABELS, is_name) == rest
+
+
+@given(st.text(max_size=30), st.text(min_size=1, max_size=20), st.sampled_from(": |: |=| - | "))
+def test_a_label_of_any_letters_is_taken_off_once(name: str, label: str, mark: str) -> None:
+    label, name = plain(f"x{label}y"), plain(f"z{name}")
+    assert without_label(f"{label}{mark}{name}", (label,), lambda _: False) == name
+    assert without_label(name, (label,), lambda _: False) == name
