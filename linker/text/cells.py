@@ -29,6 +29,8 @@ LABEL_ENDS = " :=|–—-"
 _MOST_LABELS = 3  # colons and dashes that may stand behind a label
 _MOST_ROUNDS = 10  # in which marks and cues are taken off
 _LONGEST_NAME = 200  # characters of a text that may be a name, or end with one
+_LONGEST_LABELLED = 400  # characters of a name with a label in front of it
+_END = 200  # characters in which what stands behind a name is looked for
 _MOST_WORDS = 8  # of a text that is searched for a name at its end
 _SHORTEST = 4  # characters of such a name
 
@@ -36,6 +38,8 @@ _LINE = re.compile(r"<\s*(?:br|/p|/li|/div|/td|/tr)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _BETA = re.compile(r"(?<![^\W\d_])ß(?![^\W\d_])")  # in no word, it is typed for a Greek letter
 _SPACE = re.compile(r"[^\S\n]+")
+_REPEATED = re.compile(r"((?![?\ufffd])[\W_]{1,4}?)\1{7,}")  # signs, of which a line may be drawn
+_LINE_DRAWN = 40  # characters of a text that is searched for them
 
 
 def _patterns() -> Mapping[str, list[re.Pattern[str]]]:
@@ -117,6 +121,8 @@ def plain(text: str) -> str:
     if "ß" in text:
         text = _BETA.sub("β", text)
     text = without_unseen(text).replace("’", "'")
+    if len(text) > _LINE_DRAWN:
+        text = _REPEATED.sub(r"\1\1\1", text)
     return _SPACE.sub(" ", text).strip()
 
 
@@ -538,6 +544,8 @@ def _without_label(
 
     A label has a word of labels, or many words; what is a name itself, and a cue, is none.
     """
+    if len(text) > _LONGEST_LABELLED:
+        return None
     for match in itertools.islice(_ONE["label"].finditer(text), _MOST_LABELS):
         label = text[: match.start()]
         if not any(map(str.isalpha, label)) or is_known(label):
@@ -557,7 +565,8 @@ def _without_signs(text: str, said: Assertion) -> tuple[str, Assertion]:
     if not _may_be_signed(text):
         return text, said
     for sign in ("denied", "denied_behind"):
-        match = _ONE[sign].search(text)
+        start = 0 if sign == "denied" else max(0, len(text) - _END)
+        match = _ONE[sign].search(text, start)
         rest = text[: match.start()] + text[match.end() :] if match else ""
         if any(map(str.isalpha, rest)):
             text, said = rest.strip(), stronger(said, "absent")
@@ -579,18 +588,20 @@ def _without_marks(text: str, is_name: IsName) -> str:
     code = _ONE["code"].match(text)
     if code and is_name(text[code.end() :]):
         return text[code.end() :]
+    if is_name(text):
+        return text
     for pattern in (*_PATTERNS["before"], _ONE["date"]):
-        if is_name(text):
-            return text
         match = pattern.match(text)
         if match and any(map(str.isalpha, text[match.end() :])):
             text = text[match.end() :]
+            if is_name(text):
+                return text
     for pattern in _PATTERNS["behind"]:
-        if is_name(text):
-            return text
-        match = pattern.search(text)
+        match = pattern.search(text, max(0, len(text) - _END))
         if match and any(map(str.isalpha, text[: match.start()])):
             text = text[: match.start()]
+            if is_name(text):
+                return text
     return text.strip()
 
 

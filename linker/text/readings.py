@@ -180,7 +180,8 @@ class _Listed:
 
     def meanings(self, text: str) -> Sequence[Meaning]:
         """What people mean by a text, unless a list of the user explains it."""
-        return () if self.short_forms.is_of_user(text) else self.everyday(text)
+        meanings = self.everyday(text)
+        return () if meanings and self.short_forms.is_of_user(text) else meanings
 
     def wordings(self, text: str, is_name: IsName) -> list[PartWording]:
         """What a text is looked up as: all that people mean by it, or with its long forms."""
