@@ -73,6 +73,7 @@ _STRONG_IN_TEXT = re.compile(r"\s*[;|¦]\s*")
 _ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)](?:\s*(?=[^\W\d_])|\s+(?=\d+[^\W\d_]))")
 _DIVIDES = re.compile(r",|\s[-–—]+\s")  # names of which a cue behind the last holds for it alone
 _LAST = re.compile(r"(.*\S)(?:\s*,\s*|\s+[-–—]+\s+|\s+with\s+)(.+)", re.DOTALL)
+_BUT = re.compile(r",?\s+but\s+(?=(?:with\s+)?(?:no|not|without)\s)", re.IGNORECASE)
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
 
 _STAGE = re.compile(r"(.*[^\W\d_])[ -](?:st\.? |gr\.? |stage )?(\d[ab]?|[IV]{1,3})", re.IGNORECASE)
@@ -150,9 +151,12 @@ def parts(
     whole = bare(text, is_name, codes, is_known=known, behind=False)
     if is_name(whole.text):  # which may hold a semicolon
         return [whole]
+    text = _ONE["tag"].sub("", text)  # of SNOMED, no name: "gout excluded (situation)"
     between = _STRONG if lines else _STRONG_IN_TEXT
     found: list[CellPart] = []
     of_all = _PRESENT
+    if lines:  # "migraine but no aura" may be a name, which "but" would divide
+        text = _BUT.sub(" ", text)
     if lines and ":" in text:
         text = _ONE["ticked"].sub(r"\1;", text)  # "asthma: no gout: yes"
     pieces = [piece for item in _items(text) for piece in _outside_brackets(item, between)]

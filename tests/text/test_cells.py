@@ -113,7 +113,13 @@ MARKED = (
     ),
     *("{} entered in error", "entered-in-error: {}", "{} | refuted", "{} (error)", "{} [void]"),
     *("wrongly diagnosed as {}", "{}-free", "{} –ve", "{}=no", "{} wasn't found", "{}; ruled out"),
-    *("pt does not have {}", "{} has been refuted", "{} - diagnosis withdrawn", "{} descartado"),
+    *(
+        "{} excluded (situation)",
+        "pt does not have {}",
+        "{} has been refuted",
+        "{} - diagnosis withdrawn",
+        "{} descartado",
+    ),
     *("kein Verdacht auf {}", "{} (erreur)", "2. ☐ {}"),
 )
 

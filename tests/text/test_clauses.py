@@ -129,6 +129,7 @@ def test_how_far_a_denial_reaches(cell: str, expected: str) -> None:
         ("severe migraine, no aura", "severe migraine without aura"),
         ("gout, migraine (no aura), asthma", "gout + migraine without aura + asthma"),
         ("migraine w/o aura", "migraine without aura"),
+        ("migraine, but no aura", "migraine without aura"),
         ("migraine ohne aura", "migraine without aura"),
         ("empyema without fistula", "empyema with no fistula"),
         ("asthma without status asthmaticus", "asthma without status asthmaticus"),
