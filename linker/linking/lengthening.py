@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from linker.dictionary import Dictionary
 from linker.linking.words import Words, stem
+from linker.search.concepts import ranges
 from linker.text.readings import Lengthened
 from linker.text.word_forms import is_common
 
@@ -74,6 +75,14 @@ class Lengthening:
         return np.append(0, np.cumsum(counts)), owners[order]
 
     @cached_property
+    def _content_sizes(self) -> NDArray[np.int64]:
+        """How many words each name has without small ones, (names,)."""
+        names = self._words.names
+        is_content = ~self._is_small[names.indices]
+        owners = np.repeat(np.arange(len(names.indptr) - 1), names.sizes)
+        return np.bincount(owners[is_content], minlength=len(names.indptr) - 1)
+
+    @cached_property
     def _small(self) -> frozenset[int]:
         """The words that a text may leave out."""
         places = self._words.places
@@ -103,6 +112,7 @@ class Lengthening:
         if not (is_expanded or any(token.is_no_word or token.is_initials for token in tokens)):
             return []
         found: dict[frozenset[int], tuple[float, int, int]] = {}  # by their words
+        tokens.sort(key=lambda token: token.is_initials)
         for row in self._names_with(tokens).tolist():
             words = self._content(row)
             fit = self._fit(tokens, words)
@@ -180,20 +190,61 @@ class Lengthening:
             return np.empty(0, np.int64)
         sizes = self._words.names.sizes[common]
         letters = sum(len(token.text) - 1 for token in tokens if token.is_initials)
-        is_wanted = (sizes >= len(tokens)) & (sizes <= len(tokens) + letters + _EXTRA)
-        return common[is_wanted][:_MOST_NAMES]
+        content = self._content_sizes[common]
+        is_wanted = (content >= len(tokens)) & (content <= len(tokens) + letters)
+        is_wanted &= sizes <= len(tokens) + letters + _EXTRA
+        rows_wanted = common[is_wanted]
+        for token in tokens:
+            if token.is_initials:
+                rows_wanted = rows_wanted[self._may_have_initials(rows_wanted, token)]
+        return rows_wanted[:_MOST_NAMES]
+
+    @cached_property
+    def _is_small(self) -> NDArray[np.bool_]:
+        """Whether each word is one that a text may leave out, (words,)."""
+        return np.isin(np.arange(len(self._words.texts)), list(self._small))
+
+    @cached_property
+    def _first_letters(self) -> NDArray[np.int64]:
+        """The code of the first letter of each word, (words,); 0 for an empty one."""
+        return np.array([ord(text[0]) if text else 0 for text in self._words.texts], np.int64)
+
+    def _may_have_initials(self, names: NDArray[np.int64], token: _Token) -> NDArray[np.bool_]:
+        """Whether names have a word of a token, or words that begin with its letters, (names,).
+
+        Args:
+            names: their rows.
+            token: that may stand for several words.
+        """
+        sizes = self._words.names.sizes[names]
+        words = self._words.names.indices[ranges(self._words.names.indptr[names], sizes)]
+        owners = np.repeat(np.arange(len(names)), sizes)
+        is_content = ~self._is_small[words]
+        words = words[is_content]
+        owners = owners[is_content]
+        has_token = np.zeros(len(names), bool)
+        has_token[owners[np.isin(words, list(token.words))]] = True
+        starts = len(words) - len(token.text) + 1
+        if starts <= 0:
+            return has_token
+        letters = self._first_letters[words]
+        is_start = owners[:starts] == owners[len(token.text) - 1 :]
+        for place, letter in enumerate(token.text):
+            is_start &= letters[place : place + starts] == ord(letter)
+        has_token[owners[:starts][is_start]] = True
+        return has_token
 
     def _fit(self, tokens: Sequence[_Token], words: Sequence[int]) -> float | None:
         """How well a name fits a text, by how frequent the words are; None where it does not.
 
         Args:
-            tokens: of the text.
+            tokens: of the text, initials last.
             words: of the name, in order, without small ones.
         """
         left = [*words]
         fit = 0.0
         last = -1
-        for token in sorted(tokens, key=lambda token: token.is_initials):
+        for token in tokens:
             place = self._place(token, left)
             if place is None:
                 return None

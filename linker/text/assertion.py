@@ -29,6 +29,7 @@ _REACH_BEHIND = 5
 _MARKS = ".,:;!)]([=–−-"  # beside the words of a cue
 _SENTENCE = re.compile(r"[.!?]\s+(?=[A-Z\"(])|;\s|[\n\t]")
 
+_PLAIN_WORD = re.compile(r"[^\W\d_]+")
 _OF_RELATIVE = "mother with"  # the cue that all relatives with a verb are in running text
 _WRITTEN_OUT = 3  # letters of a cue of another language than the text's that is looked for
 
@@ -86,6 +87,12 @@ class _Table:
     def last_words(self) -> frozenset[str]:
         """The last words of the cues that cells end with."""
         return frozenset(map(_last_word, self.cell["behind"]))
+
+    @cached_property
+    def telling_words(self) -> frozenset[str]:
+        """The words of which each cue of cells has one at its end, or at its start."""
+        ends = " ".join(self.first_words | self.last_words)
+        return frozenset(_PLAIN_WORD.findall(ends)) | relatives.telling_words()
 
     @cached_property
     def in_text(self) -> re.Pattern[str]:
@@ -335,6 +342,11 @@ def of_label(label: str, codes: tuple[str, ...]) -> Assertion:
     for word in label.lower().split():
         said = stronger(said, labels.get(word.strip(_MARKS), "present"))
     return said
+
+
+def may_hold_cue(cell: str, codes: tuple[str, ...]) -> bool:
+    """Whether a cell of letters has a word without which none of them holds a cue."""
+    return not _table(codes).telling_words.isdisjoint(_PLAIN_WORD.findall(cell.lower()))
 
 
 def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:

@@ -145,6 +145,8 @@ def parts(
         return [CellPart(text)]  # also "unknown", where the dictionary has such a concept
     if is_nothing(text, codes):
         return []
+    if _is_plain(text, codes):
+        return [CellPart(text)]
     known = is_known or is_name
     whole = bare(text, is_name, codes, is_known=known, behind=False)
     if is_name(whole.text):  # which may hold a semicolon
@@ -179,6 +181,19 @@ def parts(
         of_all = _heading_of(piece, codes) or of_all
         found += [replace(p, assertion=stronger(p.assertion, of_all)) for p in of_piece]
     return list(dict.fromkeys(found))
+
+
+def _is_plain(text: str, codes: tuple[str, ...]) -> bool:
+    """Whether a text is words alone, none of which is a mark, a cue, a scale or a conjunction."""
+    return bool(
+        _UNMARKED.fullmatch(text)
+        and not _is_signed(text)
+        and not _ONE["weak"].search(text)
+        and not _ONE["marking"].search(text)
+        and not _ONE["alone"].fullmatch(text)
+        and not assertion.may_hold_cue(text, codes)
+        and not scales.is_alone(text)
+    )
 
 
 def _without_normal(

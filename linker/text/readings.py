@@ -71,7 +71,7 @@ class NameForms:
         lengthen: Callable[[str, bool], list[Lengthened]] = lambda *_: [],
     ) -> None:
         self._given = forms, normalize, respell, spell, modifiers, lengthen
-        self.lengthen = lengthen
+        self.lengthen = lru_cache(_REMEMBERED)(lengthen)
         self.forms, self.respell = forms, respell
         self.modifiers = modifiers or Modifiers(normalize)
         self.normalize = lru_cache(_REMEMBERED)(self._looked_up)

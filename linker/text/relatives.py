@@ -196,6 +196,11 @@ def _speaks_of_relatives(cell: str, patterns: _Patterns) -> bool:
     return not patterns.words.isdisjoint(_WORD.findall(cell.lower()))
 
 
+def telling_words() -> frozenset[str]:
+    """The words without one of which no cell speaks of relatives."""
+    return _patterns().words
+
+
 def _left(rest: str, *, is_weak: bool) -> OfRelative | None:
     """What is left of a cell, if that may be a name."""
     rest = rest.strip(" \n:;,.–-")

@@ -49,6 +49,8 @@ def is_same_word(first: str, second: str) -> bool:
     second = singular(american(second))
     if first == second:
         return True
+    if first[:_SHORTEST_STEM] != second[:_SHORTEST_STEM]:
+        return False
     for one, other in _pairs("inflection"):
         if _stems_meet(first, one, second, other) or _stems_meet(second, one, first, other):
             return True
