@@ -562,9 +562,9 @@ def _without_marks(text: str, is_name: IsName) -> str:
     wrapped = _WRAPPED.fullmatch(text)
     if wrapped and _CLOSING[wrapped[1]] == wrapped[3] and _is_closed(*wrapped.groups()):
         text = wrapped[2]
-    code = _ONE["code"].match(text)
-    if code and is_name(text[code.end() :]):
-        return text[code.end() :]
+    known = _ONE["known"].match(text)
+    if known and is_name(text[known.end() :]):
+        return text[known.end() :]
     for pattern in (*_PATTERNS["before"], _ONE["date"]):
         if is_name(text):
             return text

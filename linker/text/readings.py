@@ -33,6 +33,7 @@ _REMEMBERED = 30_000  # texts of which it is known whether they are names
 _MOST_WORDS = 8  # of a mention that is shortened, or split between two words
 _MOST_TURNED = 12  # of a mention that may be a name with its last words first
 _DIVIDED = re.compile(r"[,;:()\[\]/–—]|-\s|\s-")  # where a name may have its last words first
+_ITEM = re.compile(r"\d+[a-z]?|[a-z]|[ivx]+")  # the word of a mark of an item: "2)", "b.", "iv."
 _DENYING = frozenset({"without", "no", "not", "w/o", "excluding", "non", "ohne", "sans", "sin"})
 _SPELT_OUT = 6  # characters of a text in capitals that is taken for a word, not a short form
 _MOST_RESPELT = 2  # texts that a misspelt mention may stand for
@@ -123,11 +124,15 @@ class NameForms:
 
 
 def _turned(form: str) -> Iterator[str]:
-    """A text with its last words first: "sinusitis acute" as "acute sinusitis"."""
+    """A text with its last words first: "sinusitis acute" as "acute sinusitis".
+
+    The mark of an item is no word of a name: "1) thrombocytopenia" is not "thrombocytopenia 1".
+    """
     words = form.split()
     if len(words) > _MOST_TURNED:
         return
-    for cut in range(1, len(words)):
+    first = next((i for i, word in enumerate(words) if not _ITEM.fullmatch(word)), len(words))
+    for cut in range(first + 1 if first else 1, len(words)):
         yield " ".join(words[cut:] + words[:cut])
 
 
