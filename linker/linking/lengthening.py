@@ -7,18 +7,20 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker.dictionary import Dictionary
 from linker.linking.words import Words, stem
+from linker.search.concepts import ranges
 from linker.text.readings import Lengthened
 from linker.text.word_forms import is_common
 
 _TOKEN = re.compile(r"[^\W_]+\.?")
 _MOST_TOKENS = 6
+_REMEMBERED = 30_000  # words of texts that are kept
 _SHORTEST = 3  # letters that a word is cut to; 2 where a point shows that it is cut
 _INITIALS = range(2, 5)  # capitals that stand for as many words
 _MOST_WORDS = 2_000  # that may begin as a cut word does
@@ -56,6 +58,7 @@ class Lengthening:
 
     def __init__(self, dictionary: Dictionary, words: Words) -> None:
         self._dictionary, self._words = dictionary, words
+        self._token = lru_cache(_REMEMBERED)(self._token_of)
 
     @cached_property
     def _sorted(self) -> tuple[list[str], NDArray[np.int64]]:
@@ -72,6 +75,14 @@ class Lengthening:
         order = np.argsort(names.indices, kind="stable")
         counts = np.bincount(names.indices, minlength=len(self._words.texts))
         return np.append(0, np.cumsum(counts)), owners[order]
+
+    @cached_property
+    def _content_sizes(self) -> NDArray[np.int64]:
+        """How many words each name has without small ones, (names,)."""
+        names = self._words.names
+        is_content = ~self._is_small[names.indices]
+        owners = np.repeat(np.arange(len(names.indptr) - 1), names.sizes)
+        return np.bincount(owners[is_content], minlength=len(names.indptr) - 1)
 
     @cached_property
     def _small(self) -> frozenset[int]:
@@ -103,6 +114,7 @@ class Lengthening:
         if not (is_expanded or any(token.is_no_word or token.is_initials for token in tokens)):
             return []
         found: dict[frozenset[int], tuple[float, int, int]] = {}  # by their words
+        tokens.sort(key=lambda token: token.is_initials)
         for row in self._names_with(tokens).tolist():
             words = self._content(row)
             fit = self._fit(tokens, words)
@@ -131,7 +143,7 @@ class Lengthening:
         """Whether a token of a text stands for several words of a name."""
         return any(token.is_initials and token.words.isdisjoint(words) for token in tokens)
 
-    def _token(self, piece: str) -> _Token | None:
+    def _token_of(self, piece: str) -> _Token | None:
         """What a word of a text may be; None where it is no word and begins none."""
         text = piece.rstrip(".").lower()
         has_point = piece.endswith(".")
@@ -180,20 +192,61 @@ class Lengthening:
             return np.empty(0, np.int64)
         sizes = self._words.names.sizes[common]
         letters = sum(len(token.text) - 1 for token in tokens if token.is_initials)
-        is_wanted = (sizes >= len(tokens)) & (sizes <= len(tokens) + letters + _EXTRA)
-        return common[is_wanted][:_MOST_NAMES]
+        content = self._content_sizes[common]
+        is_wanted = (content >= len(tokens)) & (content <= len(tokens) + letters)
+        is_wanted &= sizes <= len(tokens) + letters + _EXTRA
+        rows_wanted = common[is_wanted]
+        for token in tokens:
+            if token.is_initials:
+                rows_wanted = rows_wanted[self._may_have_initials(rows_wanted, token)]
+        return rows_wanted[:_MOST_NAMES]
+
+    @cached_property
+    def _is_small(self) -> NDArray[np.bool_]:
+        """Whether each word is one that a text may leave out, (words,)."""
+        return np.isin(np.arange(len(self._words.texts)), list(self._small))
+
+    @cached_property
+    def _first_letters(self) -> NDArray[np.int64]:
+        """The code of the first letter of each word, (words,); 0 for an empty one."""
+        return np.array([ord(text[0]) if text else 0 for text in self._words.texts], np.int64)
+
+    def _may_have_initials(self, names: NDArray[np.int64], token: _Token) -> NDArray[np.bool_]:
+        """Whether names have a word of a token, or words that begin with its letters, (names,).
+
+        Args:
+            names: their rows.
+            token: that may stand for several words.
+        """
+        sizes = self._words.names.sizes[names]
+        words = self._words.names.indices[ranges(self._words.names.indptr[names], sizes)]
+        owners = np.repeat(np.arange(len(names)), sizes)
+        is_content = ~self._is_small[words]
+        words = words[is_content]
+        owners = owners[is_content]
+        has_token = np.zeros(len(names), bool)
+        has_token[owners[np.isin(words, list(token.words))]] = True
+        starts = len(words) - len(token.text) + 1
+        if starts <= 0:
+            return has_token
+        letters = self._first_letters[words]
+        is_start = owners[:starts] == owners[len(token.text) - 1 :]
+        for place, letter in enumerate(token.text):
+            is_start &= letters[place : place + starts] == ord(letter)
+        has_token[owners[:starts][is_start]] = True
+        return has_token
 
     def _fit(self, tokens: Sequence[_Token], words: Sequence[int]) -> float | None:
         """How well a name fits a text, by how frequent the words are; None where it does not.
 
         Args:
-            tokens: of the text.
+            tokens: of the text, initials last.
             words: of the name, in order, without small ones.
         """
         left = [*words]
         fit = 0.0
         last = -1
-        for token in sorted(tokens, key=lambda token: token.is_initials):
+        for token in tokens:
             place = self._place(token, left)
             if place is None:
                 return None

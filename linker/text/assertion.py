@@ -29,6 +29,7 @@ _REACH_BEHIND = 5
 _MARKS = ".,:;!)]([=–−-"  # beside the words of a cue
 _SENTENCE = re.compile(r"[.!?]\s+(?=[A-Z\"(])|;\s|[\n\t]")
 
+_PLAIN_WORD = re.compile(r"[^\W\d_]+")
 _OF_RELATIVE = "mother with"  # the cue that all relatives with a verb are in running text
 _WRITTEN_OUT = 3  # letters of a cue of another language than the text's that is looked for
 
@@ -86,6 +87,16 @@ class _Table:
     def last_words(self) -> frozenset[str]:
         """The last words of the cues that cells end with."""
         return frozenset(map(_last_word, self.cell["behind"]))
+
+    @cached_property
+    def phrases_by_word(self) -> dict[str, list[frozenset[str]]]:
+        """The words of each cue of cells, by the longest of them."""
+        phrases: dict[str, list[frozenset[str]]] = {}
+        for phrase in (*self.cell["before"], *self.cell["behind"]):
+            words = frozenset(_PLAIN_WORD.findall(phrase))
+            if words:
+                phrases.setdefault(max(sorted(words), key=len), []).append(words)
+        return phrases
 
     @cached_property
     def in_text(self) -> re.Pattern[str]:
@@ -335,6 +346,15 @@ def of_label(label: str, codes: tuple[str, ...]) -> Assertion:
     for word in label.lower().split():
         said = stronger(said, labels.get(word.strip(_MARKS), "present"))
     return said
+
+
+def may_hold_cue(cell: str, codes: tuple[str, ...]) -> bool:
+    """Whether a cell of letters has all words of a cue, or speaks of relatives."""
+    words = frozenset(_PLAIN_WORD.findall(cell.lower()))
+    if "n't" in cell or not words.isdisjoint(relatives.telling_words()):
+        return True
+    phrases = _table(codes).phrases_by_word
+    return any(cue <= words for word in words if word in phrases for cue in phrases[word])
 
 
 def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:

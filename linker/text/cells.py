@@ -155,6 +155,8 @@ def parts(
         return [CellPart(text)]  # also "unknown", where the dictionary has such a concept
     if is_nothing(text, codes):
         return []
+    if _is_plain(text, codes):
+        return [CellPart(text)]
     known = is_known or is_name
     whole = bare(text, is_name, codes, is_known=known, behind=False)
     if is_name(whole.text):  # which may hold a semicolon
@@ -189,6 +191,20 @@ def parts(
         of_all = _heading_of(piece, codes) or of_all
         found += [replace(p, assertion=stronger(p.assertion, of_all)) for p in of_piece]
     return list(dict.fromkeys(found))
+
+
+def _is_plain(text: str, codes: tuple[str, ...]) -> bool:
+    """Whether a text is words alone, none of which is a mark, a cue, a scale or between names."""
+    return bool(
+        _UNMARKED.fullmatch(text)
+        and not _is_signed(text)
+        and not _STRONG.search(text)
+        and not _ONE["weak"].search(text)
+        and not _ONE["marking"].search(text)
+        and not _ONE["alone"].fullmatch(text)
+        and not assertion.may_hold_cue(text, codes)
+        and not scales.is_alone(text)
+    )
 
 
 def _without_normal(
@@ -585,9 +601,9 @@ def _without_marks(text: str, is_name: IsName) -> str:
     wrapped = _WRAPPED.fullmatch(text)
     if wrapped and _CLOSING[wrapped[1]] == wrapped[3] and _is_closed(*wrapped.groups()):
         text = wrapped[2]
-    code = _ONE["code"].match(text)
-    if code and is_name(text[code.end() :]):
-        return text[code.end() :]
+    known = _ONE["known"].match(text)
+    if known and is_name(text[known.end() :]):
+        return text[known.end() :]
     if is_name(text):
         return text
     for pattern in (*_PATTERNS["before"], _ONE["date"]):

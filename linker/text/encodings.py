@@ -22,10 +22,8 @@ def mended(text: str) -> str:
     """A text in its own encoding, where one was taken for another: "SjÃ¶gren" is "Sjögren"."""
     if text.isascii() or not _MISREAD.search(text):
         return text
-    try:
-        from ftfy import fix_encoding  # takes a fifth of a second
-    except ImportError:  # an installation without its dependencies
-        return text
+    from ftfy import fix_encoding  # takes a fifth of a second
+
     return str(fix_encoding(text))
 
 

@@ -14,6 +14,7 @@ from importlib import resources
 from typing import Any, Literal, NamedTuple, get_args
 
 from linker.errors import InputError
+from linker.text.british import american
 from linker.text.normalize import normalize
 
 FILE = "everyday.tsv"
@@ -34,7 +35,6 @@ Kind = Literal[
 
 KINDS = get_args(Kind)
 
-_SPELLING = (("ae", "e"), ("oe", "e"), ("our", "or"))  # British to American
 _REMEMBERED = 30_000  # texts whose meanings are kept
 _LONGEST = 80  # characters of a text that is looked up
 _INNER = re.compile(r"(?<= )(?:(?:the|a|an|my|his|her) )+")
@@ -105,9 +105,7 @@ def form_of(text: str) -> str:
     ('athletes foot', 'color blind', 'ringing in ears')
     """
     form = normalize(text.replace("’", "'").replace("'", ""))
-    for british, american in _SPELLING:
-        form = form.replace(british, american)
-    return _INNER.sub("", form)
+    return _INNER.sub("", american(form))
 
 
 def _without_article(text: str) -> str:

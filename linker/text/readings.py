@@ -33,6 +33,7 @@ _REMEMBERED = 30_000  # texts of which it is known whether they are names
 _MOST_WORDS = 8  # of a mention that is shortened, or split between two words
 _MOST_TURNED = 12  # of a mention that may be a name with its last words first
 _DIVIDED = re.compile(r"[,;:()\[\]/–—]|-\s|\s-")  # where a name may have its last words first
+_ITEM = re.compile(r"\d+[a-z]?|[a-z]|[ivx]+")  # the word of a mark of an item: "2)", "b.", "iv."
 _DENYING = frozenset({"without", "no", "not", "w/o", "excluding", "non", "ohne", "sans", "sin"})
 _SPELT_OUT = 6  # characters of a text in capitals that is taken for a word, not a short form
 _MOST_RESPELT = 2  # texts that a misspelt mention may stand for
@@ -70,11 +71,13 @@ class NameForms:
         lengthen: Callable[[str, bool], list[Lengthened]] = lambda *_: [],
     ) -> None:
         self._given = forms, normalize, respell, spell, modifiers, lengthen
-        self.lengthen = lengthen
+        self.lengthen = lru_cache(_REMEMBERED)(lengthen)
         self.forms, self.respell = forms, respell
+        self.has_form: IsName = lru_cache(_REMEMBERED)(forms.__contains__)
         self.modifiers = modifiers or Modifiers(normalize)
         self.normalize = lru_cache(_REMEMBERED)(self._looked_up)
         self.is_name: IsName = lru_cache(_REMEMBERED)(self._is_name)
+        self.is_part: IsName = lru_cache(_REMEMBERED)(self._is_part)
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with empty caches
         return NameForms, self._given
@@ -83,13 +86,14 @@ class NameForms:
         """The normal form of a text, as the names have its words."""
         _, normalize, _, spell, *_ = self._given
         form = normalize(text)
-        if form in self.forms:
+        if self.has_form(form):
             return form
         spelt = spell(form)
-        if spelt in self.forms or not self._may_be_turned(text, spelt):
+        is_name = spelt != form and self.has_form(spelt)
+        if is_name or not self._may_be_turned(text, spelt):
             return spelt
         turned = map(spell, _turned(form))
-        return next(filter(self.forms.__contains__, turned), spelt)
+        return next(filter(self.has_form, turned), spelt)
 
     def _may_be_turned(self, text: str, form: str) -> bool:
         """Whether a text may be a name with its last words first."""
@@ -112,19 +116,23 @@ class NameForms:
 
     def _is_name(self, text: str) -> bool:
         """Whether a text, however it is written, is a name."""
-        return self.normalize(text) in self.forms
+        return self.has_form(self.normalize(text))
 
-    def is_part(self, text: str) -> bool:
+    def _is_part(self, text: str) -> bool:
         """Whether a text is a name that may stand beside another one, and no modifier."""
         return self.is_name(text) and text not in self.modifiers
 
 
 def _turned(form: str) -> Iterator[str]:
-    """A text with its last words first: "sinusitis acute" as "acute sinusitis"."""
+    """A text with its last words first: "sinusitis acute" as "acute sinusitis".
+
+    The mark of an item is no word of a name: "1) thrombocytopenia" is not "thrombocytopenia 1".
+    """
     words = form.split()
     if len(words) > _MOST_TURNED:
         return
-    for cut in range(1, len(words)):
+    first = next((i for i, word in enumerate(words) if not _ITEM.fullmatch(word)), len(words))
+    for cut in range(first + 1 if first else 1, len(words)):
         yield " ".join(words[cut:] + words[:cut])
 
 
@@ -370,7 +378,7 @@ class Reader:
         if is_short or any(is_name(part.looked_up) for part in expanded):
             return
         form = self.names.normalize(text)
-        if eponym := of_eponym(form, self.names.forms.__contains__):
+        if eponym := of_eponym(form, self.names.has_form):
             yield "expanded", [PartWording(text, eponym, is_listed=True)]
         full = ""
         for respelt in self.names.respell(form)[:_MOST_RESPELT]:
@@ -384,7 +392,7 @@ class Reader:
 
     def _in_full(self, respelt: str) -> str:
         """The name that a text without its errors is, but for "disease" or "syndrome"."""
-        known = self.names.forms.__contains__
+        known = self.names.has_form
         one = respelt.removesuffix(" s")
         if " " not in one:
             return of_eponym(f"{one} s", known)

@@ -23,7 +23,14 @@ _SHORT = 5  # characters of a short form in capitals
 _NUMBER = r"(?:\A|(?<=\bin\s)|(?<=\bof\s)|(?<=[:(,]\s)|(?<=\())\d{1,2}(?=\s+[^\W\d])"
 _RELATION = r"(?:relation\w*(?:\s+to\s+\w+)?\s*[:=]\s*)"
 _JOINER = r"(?:\s*[,/+&]\s*(?:and\s+)?|\s+(?:and|or|und|et|y|e)\s+)"
-_VERBS_IN_TEXT = ("with", "had", "has", "diagnosed with", "died of", "died from")
+_VERBS_IN_TEXT = ["with", "had", "has", "diagnosed with", "died of", "died from"]
+_ALWAYS_IN_TEXT = [  # not "sisters", who are the patients of an abstract unless they are somebody's
+    *("mother", "father", "brother", "sister", "half-brother", "half-sister", "son", "daughter"),
+    *("aunt", "uncle", "cousin", "nephew", "niece", "grandmother", "grandfather", "grandparent"),
+    *("parent", "parents", "sibling", "siblings", "relative", "relatives"),
+    *("family member", "family members"),
+]
+_WHOSE_IN_TEXT = ["his", "her", "their", "my", "patient's", "proband's", "maternal", "paternal"]
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -125,10 +132,15 @@ def _telling_word(phrase: str) -> str:
 
 @lru_cache(maxsize=1)
 def in_text() -> str:
-    """A pattern of relatives with a verb, for running text: "father with"."""
-    rows = rows_of("relatives.tsv")[1:]
-    words = [w for code, part, w in rows if code == "en" and part in ("relative", "surely")]
-    return rf"{_either(words)}\s+{_either(list(_VERBS_IN_TEXT))}"
+    """A pattern of relatives with a verb, for running text: "father with", "his sisters had"."""
+    words: dict[str, list[str]] = defaultdict(list)
+    for language, kind, word in rows_of("relatives.tsv")[1:]:
+        if language == "en":
+            words[kind].append(word)
+    between = _either(words["whose"] + words["article"])
+    relatives = _either(words["relative"] + words["surely"])
+    of_somebody = rf"{_either(_WHOSE_IN_TEXT)}(?:\s+(?:{between}|\d+))*\s+{relatives}"
+    return rf"(?:{of_somebody}|{_either(_ALWAYS_IN_TEXT)})\s+{_either(_VERBS_IN_TEXT)}"
 
 
 def before(cell: str) -> OfRelative | None:
@@ -184,6 +196,11 @@ def alone(cell: str) -> bool:
 def _speaks_of_relatives(cell: str, patterns: _Patterns) -> bool:
     """Whether a cell has one of the words without which it does not speak of relatives."""
     return not patterns.words.isdisjoint(_WORD.findall(cell.lower()))
+
+
+def telling_words() -> frozenset[str]:
+    """The words without one of which no cell speaks of relatives."""
+    return _patterns().words
 
 
 def _left(rest: str, *, is_weak: bool) -> OfRelative | None:

@@ -216,6 +216,25 @@ def test_a_name_is_read_with_its_last_words_first(cell: str) -> None:
     assert ways(many, names=names).startswith("whole " + many.strip())
 
 
+@pytest.mark.parametrize("mark", ["1)", "(1)", "1.", "[1]", "#1", "1/", "1:", "1,", "1 -", "1.)"])
+def test_the_number_of_an_item_is_no_last_word_of_a_name(mark: str) -> None:
+    names = NameForms(frozenset(["thrombocytopenia", "thrombocytopenia 1"]), normalize)
+    assert ways(f"{mark} thrombocytopenia", names=names) == "whole thrombocytopenia"
+    assert ways("thrombocytopenia, 1", names=names) == "whole thrombocytopenia 1"
+
+
+@pytest.mark.parametrize("mark", ["a)", "(b)", "[b]", "c.", "A:", "d/", "ii)", "iv.", "IV."])
+def test_the_letter_of_an_item_is_no_last_word_of_a_name(mark: str) -> None:
+    letter = mark.strip("()[].:/").lower()
+    names = NameForms(frozenset(["hepatitis", f"hepatitis {letter}"]), normalize)
+    assert ways(f"{mark} hepatitis", names=names) == "whole hepatitis"
+
+
+def test_a_letter_in_front_of_what_is_no_name_stays() -> None:
+    names = NameForms(frozenset(["colitis"]), normalize)
+    assert ways("c. difficile colitis", names=names).startswith("whole c difficile colitis")
+
+
 def test_a_text_is_read_in_the_spelling_of_the_names() -> None:
     forms = frozenset(["anemia", "iron deficiency", "iron deficiency anemia", "oedema"])
     spellings = Spellings(forms, forms.__contains__)

@@ -27,7 +27,7 @@ from linker.linking.requests import Request
 
 from .conftest import Start
 
-TEXT = "Persons with ataxia telangiectasia (A-T) had breast cancer."
+TEXT = "Sisters with ataxia telangiectasia (A-T) had breast cancer."
 MARKED = {"id": "7", "text": TEXT, "mentions": [{"text": "A-T", "spans": [[36, 39]]}]}
 
 

@@ -30,7 +30,7 @@ from .fake import Fake  # noqa: E402
 
 expect = playwright.expect
 pytestmark = needs_browser
-TEXT = "Persons with ataxia telangiectasia (A-T) and breast and ovarian cancer had leukaemia."
+TEXT = "Sisters with ataxia telangiectasia (A-T) and breast and ovarian cancer had leukaemia."
 
 
 @pytest.fixture(scope="module")
