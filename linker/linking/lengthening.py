@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from linker.text.word_forms import is_common
 
 _TOKEN = re.compile(r"[^\W_]+\.?")
 _MOST_TOKENS = 6
+_REMEMBERED = 30_000  # words of texts that are kept
 _SHORTEST = 3  # letters that a word is cut to; 2 where a point shows that it is cut
 _INITIALS = range(2, 5)  # capitals that stand for as many words
 _MOST_WORDS = 2_000  # that may begin as a cut word does
@@ -57,6 +58,7 @@ class Lengthening:
 
     def __init__(self, dictionary: Dictionary, words: Words) -> None:
         self._dictionary, self._words = dictionary, words
+        self._token = lru_cache(_REMEMBERED)(self._token_of)
 
     @cached_property
     def _sorted(self) -> tuple[list[str], NDArray[np.int64]]:
@@ -141,7 +143,7 @@ class Lengthening:
         """Whether a token of a text stands for several words of a name."""
         return any(token.is_initials and token.words.isdisjoint(words) for token in tokens)
 
-    def _token(self, piece: str) -> _Token | None:
+    def _token_of(self, piece: str) -> _Token | None:
         """What a word of a text may be; None where it is no word and begins none."""
         text = piece.rstrip(".").lower()
         has_point = piece.endswith(".")

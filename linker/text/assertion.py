@@ -89,10 +89,14 @@ class _Table:
         return frozenset(map(_last_word, self.cell["behind"]))
 
     @cached_property
-    def telling_words(self) -> frozenset[str]:
-        """The words of which each cue of cells has one at its end, or at its start."""
-        ends = " ".join(self.first_words | self.last_words)
-        return frozenset(_PLAIN_WORD.findall(ends)) | relatives.telling_words()
+    def phrases_by_word(self) -> dict[str, list[frozenset[str]]]:
+        """The words of each cue of cells, by the longest of them."""
+        phrases: dict[str, list[frozenset[str]]] = {}
+        for phrase in (*self.cell["before"], *self.cell["behind"]):
+            words = frozenset(_PLAIN_WORD.findall(phrase))
+            if words:
+                phrases.setdefault(max(sorted(words), key=len), []).append(words)
+        return phrases
 
     @cached_property
     def in_text(self) -> re.Pattern[str]:
@@ -345,8 +349,12 @@ def of_label(label: str, codes: tuple[str, ...]) -> Assertion:
 
 
 def may_hold_cue(cell: str, codes: tuple[str, ...]) -> bool:
-    """Whether a cell of letters has a word without which none of them holds a cue."""
-    return not _table(codes).telling_words.isdisjoint(_PLAIN_WORD.findall(cell.lower()))
+    """Whether a cell of letters has all words of a cue, or speaks of relatives."""
+    words = frozenset(_PLAIN_WORD.findall(cell.lower()))
+    if "n't" in cell or not words.isdisjoint(relatives.telling_words()):
+        return True
+    phrases = _table(codes).phrases_by_word
+    return any(cue <= words for word in words if word in phrases for cue in phrases[word])
 
 
 def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:

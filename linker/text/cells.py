@@ -184,10 +184,11 @@ def parts(
 
 
 def _is_plain(text: str, codes: tuple[str, ...]) -> bool:
-    """Whether a text is words alone, none of which is a mark, a cue, a scale or a conjunction."""
+    """Whether a text is words alone, none of which is a mark, a cue, a scale or between names."""
     return bool(
         _UNMARKED.fullmatch(text)
         and not _is_signed(text)
+        and not _STRONG.search(text)
         and not _ONE["weak"].search(text)
         and not _ONE["marking"].search(text)
         and not _ONE["alone"].fullmatch(text)

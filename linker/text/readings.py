@@ -73,9 +73,11 @@ class NameForms:
         self._given = forms, normalize, respell, spell, modifiers, lengthen
         self.lengthen = lru_cache(_REMEMBERED)(lengthen)
         self.forms, self.respell = forms, respell
+        self.has_form: IsName = lru_cache(_REMEMBERED)(forms.__contains__)
         self.modifiers = modifiers or Modifiers(normalize)
         self.normalize = lru_cache(_REMEMBERED)(self._looked_up)
         self.is_name: IsName = lru_cache(_REMEMBERED)(self._is_name)
+        self.is_part: IsName = lru_cache(_REMEMBERED)(self._is_part)
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with empty caches
         return NameForms, self._given
@@ -84,13 +86,14 @@ class NameForms:
         """The normal form of a text, as the names have its words."""
         _, normalize, _, spell, *_ = self._given
         form = normalize(text)
-        if form in self.forms:
+        if self.has_form(form):
             return form
         spelt = spell(form)
-        if spelt in self.forms or not self._may_be_turned(text, spelt):
+        is_name = spelt != form and self.has_form(spelt)
+        if is_name or not self._may_be_turned(text, spelt):
             return spelt
         turned = map(spell, _turned(form))
-        return next(filter(self.forms.__contains__, turned), spelt)
+        return next(filter(self.has_form, turned), spelt)
 
     def _may_be_turned(self, text: str, form: str) -> bool:
         """Whether a text may be a name with its last words first."""
@@ -113,9 +116,9 @@ class NameForms:
 
     def _is_name(self, text: str) -> bool:
         """Whether a text, however it is written, is a name."""
-        return self.normalize(text) in self.forms
+        return self.has_form(self.normalize(text))
 
-    def is_part(self, text: str) -> bool:
+    def _is_part(self, text: str) -> bool:
         """Whether a text is a name that may stand beside another one, and no modifier."""
         return self.is_name(text) and text not in self.modifiers
 
@@ -185,7 +188,8 @@ class _Listed:
 
     def meanings(self, text: str) -> Sequence[Meaning]:
         """What people mean by a text, unless a list of the user explains it."""
-        return () if self.short_forms.is_of_user(text) else self.everyday(text)
+        meanings = self.everyday(text)
+        return () if meanings and self.short_forms.is_of_user(text) else meanings
 
     def wordings(self, text: str, is_name: IsName) -> list[PartWording]:
         """What a text is looked up as: all that people mean by it, or with its long forms."""
@@ -369,7 +373,7 @@ class Reader:
         if is_short or any(is_name(part.looked_up) for part in expanded):
             return
         form = self.names.normalize(text)
-        if eponym := of_eponym(form, self.names.forms.__contains__):
+        if eponym := of_eponym(form, self.names.has_form):
             yield "expanded", [PartWording(text, eponym, is_listed=True)]
         full = ""
         for respelt in self.names.respell(form)[:_MOST_RESPELT]:
@@ -383,7 +387,7 @@ class Reader:
 
     def _in_full(self, respelt: str) -> str:
         """The name that a text without its errors is, but for "disease" or "syndrome"."""
-        known = self.names.forms.__contains__
+        known = self.names.has_form
         one = respelt.removesuffix(" s")
         if " " not in one:
             return of_eponym(f"{one} s", known)

@@ -45,8 +45,8 @@ def singular(word: str) -> str:
 @lru_cache(_REMEMBERED)
 def is_same_word(first: str, second: str) -> bool:
     """Whether two words are spellings of one, its singular and plural, or noun and adjective."""
-    first = singular(american(first))
-    second = singular(american(second))
+    first = _base(first)
+    second = _base(second)
     if first == second:
         return True
     if first[:_SHORTEST_STEM] != second[:_SHORTEST_STEM]:
@@ -55,6 +55,12 @@ def is_same_word(first: str, second: str) -> bool:
         if _stems_meet(first, one, second, other) or _stems_meet(second, one, first, other):
             return True
     return False
+
+
+@lru_cache(_REMEMBERED)
+def _base(word: str) -> str:
+    """The singular of a word in American spelling."""
+    return singular(american(word))
 
 
 def _stems_meet(first: str, ending: str, second: str, other: str) -> bool:
