@@ -11,7 +11,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 from linker.records import Assertion, Span
@@ -221,6 +221,8 @@ def _without_normal(
     cues = [assertion.cue_of(clause.strip(), codes, is_name) for clause in clauses_of_piece]
     if not any(cue and cue.is_normal for cue in cues):
         return [piece]
+    if name := clauses.denying_name(piece, codes, partial(_is_denying, is_name=is_name)):
+        return [name]
     normal: list[str] = []
     others: list[str] = []
     for clause, cue in zip(clauses_of_piece, cues, strict=True):
@@ -352,15 +354,11 @@ def _clauses(
             bare(text, is_name, codes, is_known=is_known).text, is_name, is_known
         )
 
-    def is_whole(text: str) -> bool:
-        short = ungraded(_without_marks(text, is_name), is_name)
-        return is_name(short) and any(f" {word} " in short for word in clauses.DENYING)
-
     piece = _ONE["either"].sub("with or without", piece)
     is_alone = scales.is_alone(piece.strip(" ()[].,:")) or clauses.is_empty(piece, codes)
     if is_alone and not is_name(bare(piece, is_name, codes).text):
         return
-    cut = clauses.cut(piece, codes, is_name, is_named, is_whole)
+    cut = clauses.cut(piece, codes, is_name, is_named, partial(_is_denying, is_name=is_name))
     members: list[CellPart] = []
     rests: list[str] = []
     for rest in cut.rests if cut else [piece]:
@@ -376,6 +374,12 @@ def _clauses(
         rests, denied = last
     members += _of_rests(rests, denied, is_name, is_known, codes, is_modifier)
     yield from sorted(members + denied, key=lambda member: piece.find(member.text.split()[0]))
+
+
+def _is_denying(text: str, is_name: IsName) -> bool:
+    """Whether a text is a name that denies, grades and sides aside: "migraine without aura"."""
+    short = ungraded(_without_marks(text, is_name), is_name)
+    return is_name(short) and any(f" {word} " in short for word in clauses.DENYING)
 
 
 def _asides(
