@@ -20,7 +20,7 @@ _BOUND = re.compile(
     r"(?P<opens>[(\[{])|(?P<closes>[)\]}])|(?P<separates>\s*[,;|\n]|\s+[-–—]+>?\s|\.\s+(?=[^\W\d_]))"
     r"|(?<!\S)(?P<word>[^\s()\[\]{},;|]+)"
 )
-_LIST_GOES_ON = re.compile(r"(?:\s*,[^,;|()\n]+?)*?,?\s+(?:or|nor|oder|ou|o)\s", re.IGNORECASE)
+_LIST_GOES_ON = re.compile(r"\s*(?:,[^,;|()\n]+?)*?,?\s+(?:or|nor|oder|ou|o)\s", re.IGNORECASE)
 _CIRCUMSTANCE = re.compile(
     r"(?:on|at|in|during|today|currently|now|yet|so far|this)\b", re.IGNORECASE
 )
