@@ -6,6 +6,7 @@ its bracket. Such a clause is cut out, and what is left is read as a cell of its
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,13 @@ _EDGE = " \t\n.,:;/&+*([{–—-\"'“”‘’«»"  # beside a clause
 _NO_CONTENT = re.compile(r"[(\[{][\s,;:.–—-]*[)\]}]")
 _BEFORE_CLOSING = re.compile(r"[\s,;:]+(?=[)\]}])|\s+(?=,)")
 _STARTS_ANEW = re.compile(r"[)\]}\s]*[,;|\n&+]|\s*[-–—]+>?\s")
+_DENIAL = "\0"
+_WAYS = ((True, False), (False, False), (True, True), (False, True))  # to read cues, see `_renamed`
+_LISTED = re.compile(r",|\s*[+&]\s*|\s+(?:and|plus|und|et|y)\s", re.IGNORECASE)
+_OR = re.compile(r"\bor\s*$", re.IGNORECASE)
+_MOST_COMMAS = 3  # in a name in front of the word by which it denies
 _NEXT = 5  # cues that may end the scope of one
+_MOST_BOUNDS = 4  # where the scope of a cue may end, of a name that has separators in it
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 DENYING = ("without", "with no", "no", "not", "absent")
@@ -86,6 +93,8 @@ def cut(
         is_whole: tells whether a text with a denial is a name, grades and sides aside.
     """
     cues = assertion.cues_inside(cell, codes)
+    if name := denying_name(cell, codes, is_whole):
+        return Cut([name], [])
     spans: list[Span] = []
     clauses: list[Clause] = []
     last = 0  # where the cue before ends
@@ -100,7 +109,7 @@ def cut(
         cell = _opened(cell, cue)
         end = _end(cell, cue, cues[place + 1 : place + _NEXT], is_name, is_named, codes)
         rest = _rest(cell, cue, end, is_name)
-        if cue.is_denial and (word := _word_of_name(head, rest, is_whole)):
+        if cue.is_denial and (word := _word_of_name(cell[: cue.start], head, rest, is_whole)):
             if cell[cue.start : cue.end].lower() == word:
                 continue
             text = _with_word(cell, cue, end, word)
@@ -146,10 +155,71 @@ def _opened(cell: str, cue: InnerCue) -> str:
     return cell
 
 
-def _word_of_name(head: str, rest: str, is_whole: IsName) -> str:
-    """The word by which a name denies a text of another one: "without", if it has "aura"."""
-    words = DENYING if head and rest else ()
-    return next((word for word in words if is_whole(f"{head} {word} {rest}")), "")
+def denying_name(cell: str, codes: tuple[str, ...], is_whole: IsName) -> str:
+    """A cell with the word of a name for its cues of denial, if all of it is that name; or empty.
+
+    "Cystic leukoencephalopathy (no megalencephaly)" is one "without megalencephaly". The arguments
+    are those of `cut`.
+    """
+    cues = assertion.cues_inside(cell, codes)
+    denials = [cue for cue in cues if cue.is_denial and _has_letters(cell[: cue.start])]
+    if not denials or any(_OR.search(cell[: cue.start]) for cue in denials):
+        return ""
+    texts = [_renamed(cell, denials, is_linked, is_first) for is_linked, is_first in _WAYS]
+    for text in dict.fromkeys(texts):
+        for word in DENYING:
+            name = text.replace(_DENIAL, word)
+            if is_whole(name):
+                return name
+    return ""
+
+
+def _renamed(cell: str, denials: Sequence[InnerCue], is_linked: bool, is_first: bool) -> str:
+    """A cell with `_DENIAL` for cues of denial, and without separators around them.
+
+    Args:
+        cell: the text.
+        denials: the cues.
+        is_linked: whether linking words in front of a cue are kept: "and no fever".
+        is_first: whether only the first word of a cue is replaced: "no" of "no sign of".
+    """
+    for cue in reversed(denials):
+        before = cell[: cue.start].rstrip(_EDGE)
+        if not is_linked:
+            before = _without_links(before)
+        words = cell[cue.start : cue.end].split()[1:] if is_first else []
+        cell = " ".join([before, _DENIAL, *words, cell[cue.end :].lstrip(_EDGE)])
+    return cell
+
+
+def _word_of_name(before: str, head: str, rest: str, is_whole: IsName) -> str:
+    """The word by which a name denies a text of another one: "without", if it has "aura".
+
+    Args:
+        before: all in front of the cue, a comma of which the name may have: "cysts, renal".
+        head: what it names last.
+        rest: what the cue governs.
+        is_whole: as of `cut`.
+    """
+    if not head or not rest:
+        return ""
+    heads = [head]
+    starts = [0, *(match.end() for match in _SEPARATES.finditer(before.rstrip(_EDGE)))]
+    heads += [before[start:].rstrip(_EDGE) for start in reversed(starts[-_MOST_COMMAS - 1 : -1])]
+    heads.append(_LISTED.split(head)[-1])
+    heads.append(_LISTED.split(head)[-1])
+    pairs = [(text, rest) for text in heads]
+    if listed := _LISTED.search(rest):
+        pairs.append((head, rest[: listed.start()]))
+    for text, denied in dict.fromkeys(pairs):
+        word = next((word for word in DENYING if is_whole(f"{text} {word} {denied}")), "")
+        if word:
+            return word
+    return ""
+
+
+def _has_letters(text: str) -> bool:
+    return any(map(str.isalpha, text))
 
 
 def _with_word(cell: str, cue: InnerCue, end: int, word: str) -> str:
@@ -158,7 +228,8 @@ def _with_word(cell: str, cue: InnerCue, end: int, word: str) -> str:
     after = cell[end:]
     if cell[: cue.start].rstrip()[-1:] in _BRACKETS:
         after = after.lstrip()[1:]
-    return f"{before} {word} {cell[cue.end : end].strip(_EDGE)}{after}"
+    gap = " " if after[:1].isalnum() else ""  # in front of "and"
+    return f"{before} {word} {cell[cue.end : end].strip(_EDGE)}{gap}{after}"
 
 
 def is_empty(cell: str, codes: tuple[str, ...]) -> bool:
@@ -210,9 +281,9 @@ def _end(
     """
     limit = next((other.start for other in later if _ends(cell, cue, other, is_named)), len(cell))
     is_first = cell[: cue.start].rstrip()[-1:] in _BRACKETS
-    bounds = list(_bounds(cell, cue.end, limit, is_first, codes))
+    bounds = list(itertools.islice(_bounds(cell, cue.end, limit, is_first, codes), _MOST_BOUNDS))
     is_apart = not cell[cue.end : bounds[0]].strip(_EDGE)  # "asthma no, gout"
-    for bound in () if is_apart else reversed(bounds[1:4]):
+    for bound in () if is_apart else reversed(bounds[1:]):
         if is_name(cell[cue.end : bound]):  # "hand, foot and mouth disease"
             return bound
     end = bounds[0]

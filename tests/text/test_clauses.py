@@ -13,6 +13,8 @@ NAMES = """
 diabetes | type 2 diabetes | retinopathy | nephropathy | asthma | gout | eczema | migraine
 migraine without aura | aura | hand, foot and mouth disease | status asthmaticus | relapses | acute gout
 empyema with no fistula | asthma without status asthmaticus
+cysts, renal, 5, without ascites | ulcer without clot and without bleeding | bleeding
+seizures without loss or lack of tone | seizures without impairment of tone | seizures | ulcer
 """.replace("\n", "|").split("|")
 FORMS = frozenset(normalize(name) for name in NAMES if name.strip())
 EN = ("en",)
@@ -129,6 +131,16 @@ def test_how_far_a_denial_reaches(cell: str, expected: str) -> None:
         ("severe migraine, no aura", "severe migraine without aura"),
         ("gout, migraine (no aura), asthma", "gout + migraine without aura + asthma"),
         ("migraine w/o aura", "migraine without aura"),
+        ("migraine in absence of aura", "migraine without aura"),
+        ("migraine and no aura", "migraine without aura"),
+        ("migraine, no sign of aura", "migraine without aura"),
+        ("migraine w/o aura and gout", "migraine without aura + gout"),
+        ("gout and migraine w/o aura", "gout + migraine without aura"),
+        ("no migraine w/o aura", "migraine without aura (absent)"),
+        ("cysts, renal, 5 w/o ascites", "cysts, renal, 5 without ascites"),
+        ("ulcer w/o clot and no bleeding", "ulcer without clot and without bleeding"),
+        ("seizures, no loss or lack of tone", "seizures without loss or lack of tone"),
+        ("seizures, no impairment of tone", "seizures without impairment of tone"),
         ("migraine, but no aura", "migraine without aura"),
         ("migraine ohne aura", "migraine without aura"),
         ("empyema without fistula", "empyema with no fistula"),
