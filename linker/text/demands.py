@@ -66,7 +66,9 @@ class Demand:
             return any(words.issuperset(gene) for words in words_of_names for gene in self.genes)
         return all(self._allows(word, preferred, matched, names) for word in self.negated)
 
-    def _allows(self, word: str, preferred: str, matched: str, names: Callable[[], Iterable[str]]) -> bool:
+    def _allows(
+        self, word: str, preferred: str, matched: str, names: Callable[[], Iterable[str]]
+    ) -> bool:
         """Whether a concept may be the answer for a text that negates a word."""
         is_affirmed = _affirms(preferred.split(), word)
         if not is_affirmed and not _affirms(matched.split(), word):
