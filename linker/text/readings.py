@@ -268,7 +268,9 @@ class Reader:
         )
 
     def _completed(self, text: str) -> list[str]:
-        """The texts that one with lost letters may be."""
+        """The texts that one with lost letters may be; none of one that is too long to be read."""
+        if len(text) > cells.LONGEST:
+            return []
         return self.names.respell(self.names.normalize(text))
 
     def _listed(self, definitions: Definitions | None) -> _Listed:

@@ -43,6 +43,15 @@ def test_few_texts_are_made_of_many_words_that_lost_letters() -> None:
     assert respelling.completed(f"{LOST}out", lambda _: False) == ["gout"]
 
 
+def test_a_word_that_lost_letters_is_looked_for_once() -> None:
+    respelling = made("fever", "fewer", "gout")
+    for _ in range(5):
+        respelling.completed(f"fe{LOST}er " * 8, lambda _: False)
+    assert respelling.complete.cache_info().misses == 1
+    assert respelling.complete.cache_info().maxsize is not None
+    assert respelling.complete(LOST * 5_000) == []
+
+
 short = st.text("abc", max_size=6)
 words = st.text("abé", min_size=3, max_size=7)
 
