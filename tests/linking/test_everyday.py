@@ -31,6 +31,9 @@ ROWS = [
     "D:11\tGastroenteritis\tfood poisoning",
     "D:12\tLung Neoplasms\tlung cancer|cancer of lung",
     "D:13\tFoodborne Diseases\t",
+    "D:14\tHyponatremia\t",
+    "D:15\tSpinal Fractures\t",
+    "D:16\tDepression\t",
 ]
 
 
@@ -149,6 +152,21 @@ def test_running_text_has_names_of_several_words_alone(linker: Linker) -> None:
     assert [p.mention.text for p in found] == ["Lazy eyes"]  # "pop eyes" are slang
     assert found[0].parts[0].best is not None
     assert found[0].parts[0].best.concept_id == "D:1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She was put on a low salt diet with low-sodium bread.",
+        "The broken back door was mended.",
+        "A black dog bit him, and the food was bad food.",
+    ],
+)
+def test_words_that_mean_a_disease_in_a_cell_alone_are_not_found(linker: Linker, text: str) -> None:
+    ((_, found),) = Annotator(linker).annotate([Document("1", (Passage(text, 0),))])
+    assert [(p.mention.text, p.parts[0].best) for p in found] == []
+    assert best(linker, "low salt").concept_id == "D:14"
+    assert best(linker, "broken back").concept_id == "D:15"
 
 
 def test_an_explanation_shows_the_source(linker: Linker) -> None:
