@@ -50,6 +50,11 @@ from linker.records import Mention, Prediction, Selection
         "Return no concept with a lower confidence; 0: always return one. [default: 0.05, and "
         "none where that is more probable]"
     ),
+    field_labels=o.several(
+        "Text in front of the names in cells, which is taken off. Repeatable.",
+        "TEXT",
+        flags="--label",
+    ),
     short_forms=o.option("short<TAB>long on each line, for mentions without a text.", "FILE"),
     min_score=o.option("Leave out candidates with a lower score.", "X", type=float),
     device=o.DEVICE,

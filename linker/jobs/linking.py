@@ -67,6 +67,7 @@ class LinkSettings:
     also: tuple[str, ...] = ()  # prefixes of vocabularies whose ids are added
     coverage: float | None = None  # of sets of answers; None: there are none
     exact_only: bool = False  # whether no broader concepts are given
+    field_labels: tuple[str, ...] = ()  # which cells may begin with
     short_forms: str | None = None  # a list of them, which win over those of linker
     width: int = 80  # of the terminal in columns, for the format `text`
 
@@ -82,7 +83,7 @@ class LinkSettings:
             linker = replace(linker, short_forms=both)
         linker.use("fp32", self.device)
         limits = {name: getattr(self, name) for name in ("threshold", "also", "coverage")}
-        linker.checked(Request("", **limits))
+        linker.checked(Request("", **limits, labels=self.field_labels))
         _check_form(self.form, bool(self.also), bool(self.coverage))
         return linker.restricted(self.within)
 
@@ -96,7 +97,7 @@ class LinkSettings:
         asked: Any = {
             name: getattr(self, name)
             for name in ("k", "threshold", "min_score", "also", "coverage", "exact_only")
-        } | {"decisions": decisions}
+        } | {"decisions": decisions, "labels": self.field_labels}
         if finding := self.finding:
             by = finding.mentions_by
             find = recognizer(by, finding.labels) if by else None

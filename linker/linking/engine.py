@@ -177,11 +177,12 @@ class Engine:
 
     def _divide(self, answers: Sequence[Answer]) -> None:
         """Find the names in each mention; most have one."""
-        known: dict[tuple[int, str], list[CellPart]] = {}  # documents repeat their mentions
+        # documents repeat their mentions
+        known: dict[tuple[int, str, tuple[str, ...]], list[CellPart]] = {}
         for answer in answers:
-            key = answer.number, answer.text
+            key = answer.number, answer.text, answer.labels
             if (names := known.get(key)) is None:
-                names = known[key] = self._reader.divide(answer.text, _definitions(answer))
+                names = known[key] = self._names_in(answer)
             answer.names = [answer]
             if len(names) > 1:
                 answer.names = [
@@ -191,16 +192,19 @@ class Engine:
             else:
                 answer.name = names[0] if names else None
 
+    def _names_in(self, answer: Answer) -> list[CellPart]:
+        """The names in a mention; none where nothing was entered."""
+        return self._reader.divide(answer.text, _definitions(answer), answer.labels)
+
     def read(self, answers: Sequence[Answer]) -> None:
         """Find the ways to read each mention."""
-        known: dict[tuple[int, str, CellPart | None], list[Wording]] = {}
+        known: dict[tuple[int, str, CellPart | None, tuple[str, ...]], list[Wording]] = {}
         for place, answer in enumerate(answers):
             check_wanted()
-            key = answer.number, answer.text, answer.name
+            key = answer.number, answer.text, answer.name, answer.labels
             if (readings := known.get(key)) is None:
-                given = _definitions(answer)
-                names = [answer.name] if answer.name else self._reader.divide(answer.text, given)
-                readings = known[key] = self._reader.of_names(names, given)
+                names = [answer.name] if answer.name else self._names_in(answer)
+                readings = known[key] = self._reader.of_names(names, _definitions(answer))
             answer.place, answer.is_empty = place, not readings
             answer.readings = readings or [self._as_written(answer.text)]
             form = answer.readings[0].forms[0]

@@ -318,6 +318,11 @@ class Linker:
                 "nothing calibrates sets of answers of this model (--coverage): its candidates are "
                 "ordered by score, or an earlier release trained it; train it again"
             )
+        if request.labels and not self.options.text.cells:
+            raise LinkerError(
+                "the model takes mentions as they are written (text.cells=false), so that no label "
+                "is taken off them; train it with text.cells=true, or leave the labels out"
+            )
         if request.also:
             self.dictionary.check_also(request.also)
         return request

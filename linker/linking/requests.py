@@ -18,7 +18,7 @@ from linker.records import (
     Selection,
     Span,
 )
-from linker.text.cells import CellPart
+from linker.text.cells import LABEL_ENDS, CellPart, plain
 from linker.text.mentions import (
     Definitions,
     DocumentMentions,
@@ -119,6 +119,7 @@ class Limits(TypedDict, total=False):
     also: Sequence[str]
     coverage: float | None
     exact_only: bool
+    labels: Sequence[str]
 
 
 LIMITS = {
@@ -132,6 +133,7 @@ LIMITS = {
     "also": Kind('a list of prefixes, such as ["OMIM"]', (Sequence,)),
     "coverage": NUMBER.or_none(),
     "exact_only": Kind("True or False", (bool,)),
+    "labels": Kind('a list of labels, such as ["Diagnosis, self-reported"]', (Sequence,)),
 }
 """The kinds of the `Limits`."""
 
@@ -156,9 +158,11 @@ class Request:
         coverage: how often the set of answers that each part is given shall hold the right one, as
             in `Part.answers`; None: parts have no sets.
         exact_only: whether no broader concepts are given.
+        labels: of fields, such as "Diagnosis, self-reported". A text without a document that begins
+            with one, in any case, and a colon, dash, "=", "|" or blank, is read without it.
 
     Raises:
-        LinkerError: k is below 1, or a limit is no number, or out of its range.
+        LinkerError: k is below 1, or a limit is no number, or out of its range; a label is empty.
     """
 
     item: Item
@@ -171,6 +175,7 @@ class Request:
     found: Found | None = None
     coverage: float | None = None
     exact_only: bool = False
+    labels: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -185,6 +190,12 @@ class Request:
                 f"the coverage is {self.coverage}; expected: a share between 0 and 1, such as 0.95 "
                 "(a set that is always right would hold every concept)"
             )
+        for label in self.labels:
+            if not isinstance(label, str) or not plain(label).strip(LABEL_ENDS):
+                raise LinkerError(
+                    f"one of the labels is {label!r}; expected: the text that stands in front of "
+                    'names in cells, such as "Diagnosis, self-reported"'
+                )
         if not isinstance(self.within, Selection | None):
             raise LinkerError(
                 f"within is a {type(self.within).__name__}; expected: a Selection, such as "
@@ -219,6 +230,11 @@ class Answer:
     def text(self) -> str:
         """What is read: the mention, or the name that it is linked by."""
         return self.span.name if self.span and self.span.name else self.mention.text
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that it may begin with; none in a document."""
+        return () if self.document else tuple(self.request.labels)
 
     @property
     def k(self) -> int:

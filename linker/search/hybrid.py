@@ -285,6 +285,9 @@ class HybridGenerator(Generator):
         by characters. Characters are left out where vectors of sub-words have found something near
         (docs/decisions.md). A name that is good only by the sum may be missed.
 
+        A query without any sub-word or n-gram of a name finds itself alone: all other names would
+        tie, and be fetched and put in order.
+
         Args:
             queries: in normal form; an empty one finds nothing.
             vectors: of the queries.
@@ -305,7 +308,9 @@ class HybridGenerator(Generator):
         near = dense.rows if self.rows is None else np.searchsorted(self.rows, dense.rows)
         rows = np.concatenate([near, sparse.rows, equal[known]])
         has_text = np.array([text != "" for text in queries], bool)
-        kept = self._is_named[rows] & has_text[query]
+        has_features = (own > 0) | (np.diff(weights.indptr) > 0)
+        is_found = has_features[query] | (equal[query] == rows)
+        kept = self._is_named[rows] & has_text[query] & is_found
         pairs = distinct(query[kept] * np.int64(len(self.table)) + rows[kept])
         query, rows = np.divmod(pairs, len(self.table))
         return query, rows.astype(np.int32)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 
 import numpy as np
@@ -26,6 +26,8 @@ SHORTEST = 4  # letters of a word that is respelt
 _LONGEST = 40
 _MOST = 3  # words that one may stand for
 _MOST_UNKNOWN = 3  # words of a text that are respelt
+_MOST_LOST = 8  # words of a text that are completed
+_REMEMBERED = 10_000  # words with lost letters whose completions are kept
 
 
 class WordsNearby:
@@ -64,11 +66,20 @@ class Respelling:
 
     def __init__(self, table: NameTable) -> None:
         self._table = table
+        self.complete = lru_cache(_REMEMBERED)(self._complete)
 
     @cached_property
     def _times(self) -> Counter[str]:
         """The words of the names, and how many names have each."""
         return Counter(word for name in self._table.texts for word in name.split())
+
+    @cached_property
+    def _by_first_letter(self) -> dict[str, list[str]]:
+        """The words of the names that begin with each letter."""
+        words: dict[str, list[str]] = defaultdict(list)
+        for word in self._times:
+            words[word[0]].append(word)
+        return words
 
     @cached_property
     def _nearby(self) -> WordsNearby:
@@ -112,20 +123,28 @@ class Respelling:
             is_name: tells the names.
 
         Returns:
-            None where a word is none with any letter.
+            None where a word is none with any letter, or too many words lost some.
         """
+        words = text.split()
+        lost = [word for word in words if LOST in word]
+        if len(lost) > _MOST_LOST:
+            return []
+        most = _MOST if len(lost) <= _MOST_UNKNOWN else 1  # else there are too many texts
         texts = [""]
-        for word in text.split():
-            words = self._complete(word) if LOST in word else [word]
-            texts = [f"{start} {other}".strip() for start in texts for other in words]
+        for word in words:
+            others = self.complete(word)[:most] if LOST in word else [word]
+            texts = [f"{start} {other}".strip() for start in texts for other in others]
         return sorted(texts, key=lambda complete: not is_name(complete))
 
     def _complete(self, word: str) -> list[str]:
         """The words that one with lost letters may be, the most frequent first."""
+        if len(word) > _LONGEST:
+            return []
         runs = re.split(f"({LOST}+)", word)
         letters = (rf"[^\W\d_]{{1,{len(run)}}}" if LOST in run else re.escape(run) for run in runs)
         pattern = re.compile("".join(letters))
-        words = [other for other in self._times if pattern.fullmatch(other)]
+        known = self._times if word[0] == LOST else self._by_first_letter.get(word[0], [])
+        words = [other for other in known if pattern.fullmatch(other)]
         words.sort(key=lambda other: (-self._times[other], other))
         return words[:_MOST]
 

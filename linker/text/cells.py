@@ -24,9 +24,13 @@ from linker.text.modifiers import kept_together
 from linker.text.normalize import rows_of, without_unseen
 
 LONGEST = 1_000  # characters of a cell that is read
+LABEL_ENDS = " :=|–—-"
+"""What may stand between the label of a field and what is entered."""
 _MOST_LABELS = 3  # colons and dashes that may stand behind a label
 _MOST_ROUNDS = 10  # in which marks and cues are taken off
 _LONGEST_NAME = 200  # characters of a text that may be a name, or end with one
+_LONGEST_LABELLED = 400  # characters of a name with a label in front of it
+_END = 200  # characters in which what stands behind a name is looked for
 _MOST_WORDS = 8  # of a text that is searched for a name at its end
 _SHORTEST = 4  # characters of such a name
 
@@ -34,6 +38,8 @@ _LINE = re.compile(r"<\s*(?:br|/p|/li|/div|/td|/tr)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _BETA = re.compile(r"(?<![^\W\d_])ß(?![^\W\d_])")  # in no word, it is typed for a Greek letter
 _SPACE = re.compile(r"[^\S\n]+")
+_REPEATED = re.compile(r"((?![?\ufffd])[\W_]{1,4}?)\1{7,}")  # signs, of which a line may be drawn
+_LINE_DRAWN = 40  # characters of a text that is searched for them
 
 
 def _patterns() -> Mapping[str, list[re.Pattern[str]]]:
@@ -66,6 +72,8 @@ _CROSSED_OUT = re.compile(
 _WRAPPED = re.compile(r"([(\[{<\"'“‘«|])\s*(.+?)\s*([)\]}>\"'”’»|])", re.DOTALL)
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 _CLOSING = dict(zip("([{<\"'“‘«|", ")]}>\"'”’»|", strict=True))
+
+_BEHIND_LABEL = r"\s*(?:[:=|]+|[-–—]+(?!ve\b))\s*|\s+|$"  # "-ve" is an entry
 
 _STATES = r"(?:(?:he|she|pt|patient)\s+)?(?:has|have|positive for|\+ve for|diagnosed with)\s"
 _STRONG = re.compile(rf"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s|,\s*(?={_STATES}))\s*", re.IGNORECASE)
@@ -114,6 +122,8 @@ def plain(text: str) -> str:
     if "ß" in text:
         text = _BETA.sub("β", text)
     text = without_unseen(text).replace("’", "'")
+    if len(text) > _LINE_DRAWN:
+        text = _REPEATED.sub(r"\1\1\1", text)
     return _SPACE.sub(" ", text).strip()
 
 
@@ -243,6 +253,32 @@ def _heading_of(piece: str, codes: tuple[str, ...]) -> Assertion | None:
     """What the beginning of a piece up to a colon says of all names behind it."""
     head, colon, _ = piece.partition(":")
     return assertion.heading(head.strip() + colon, codes) if colon else None
+
+
+def without_label(text: str, labels: tuple[str, ...], is_name: IsName) -> str:
+    """A cell without the label of its field, where it begins with one; a name stays as it is.
+
+    Args:
+        text: as `plain` gives it.
+        labels: as the user gives them, in any case, with or without a colon at their end.
+        is_name: tells the names of the dictionary.
+
+    Returns:
+        An empty text where the cell holds nothing but the label.
+    """
+    match = _labels_of(labels).match(text)
+    if match is None or is_name(text):
+        return text
+    return text[match.end() :]
+
+
+@lru_cache(maxsize=32)
+def _labels_of(labels: tuple[str, ...]) -> re.Pattern[str]:
+    """The pattern of labels at the beginning of a cell, the longest first."""
+    written = [plain(label).rstrip(LABEL_ENDS) for label in labels]
+    written.sort(key=len, reverse=True)
+    escaped = [r"\s+".join(map(re.escape, label.split())) for label in written]
+    return re.compile(rf"(?:{'|'.join(escaped)})(?:{_BEHIND_LABEL})", re.IGNORECASE)
 
 
 def is_nothing(text: str, codes: tuple[str, ...]) -> bool:
@@ -549,6 +585,8 @@ def _without_label(
 
     A label has a word of labels, or many words; what is a name itself, and a cue, is none.
     """
+    if len(text) > _LONGEST_LABELLED:
+        return None
     for match in itertools.islice(_ONE["label"].finditer(text), _MOST_LABELS):
         label = text[: match.start()]
         if not any(map(str.isalpha, label)) or is_known(label):
@@ -568,7 +606,8 @@ def _without_signs(text: str, said: Assertion) -> tuple[str, Assertion]:
     if not _may_be_signed(text):
         return text, said
     for sign in ("denied", "denied_behind"):
-        match = _ONE[sign].search(text)
+        start = 0 if sign == "denied" else max(0, len(text) - _END)
+        match = _ONE[sign].search(text, start)
         rest = text[: match.start()] + text[match.end() :] if match else ""
         if any(map(str.isalpha, rest)):
             text, said = rest.strip(), stronger(said, "absent")
@@ -590,18 +629,20 @@ def _without_marks(text: str, is_name: IsName) -> str:
     known = _ONE["known"].match(text)
     if known and is_name(text[known.end() :]):
         return text[known.end() :]
+    if is_name(text):
+        return text
     for pattern in (*_PATTERNS["before"], _ONE["date"]):
-        if is_name(text):
-            return text
         match = pattern.match(text)
         if match and any(map(str.isalpha, text[match.end() :])):
             text = text[match.end() :]
+            if is_name(text):
+                return text
     for pattern in _PATTERNS["behind"]:
-        if is_name(text):
-            return text
-        match = pattern.search(text)
+        match = pattern.search(text, max(0, len(text) - _END))
         if match and any(map(str.isalpha, text[: match.start()])):
             text = text[: match.start()]
+            if is_name(text):
+                return text
     return text.strip()
 
 

@@ -6,6 +6,7 @@ its bracket. Such a clause is cut out, and what is left is read as a cell of its
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ _LISTED = re.compile(r",|\s*[+&]\s*|\s+(?:and|plus|und|et|y)\s", re.IGNORECASE)
 _OR = re.compile(r"\bor\s*$", re.IGNORECASE)
 _MOST_COMMAS = 3  # in a name in front of the word by which it denies
 _NEXT = 5  # cues that may end the scope of one
+_MOST_BOUNDS = 4  # where the scope of a cue may end, of a name that has separators in it
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 DENYING = ("without", "with no", "no", "not", "absent")
@@ -279,9 +281,9 @@ def _end(
     """
     limit = next((other.start for other in later if _ends(cell, cue, other, is_named)), len(cell))
     is_first = cell[: cue.start].rstrip()[-1:] in _BRACKETS
-    bounds = list(_bounds(cell, cue.end, limit, is_first, codes))
+    bounds = list(itertools.islice(_bounds(cell, cue.end, limit, is_first, codes), _MOST_BOUNDS))
     is_apart = not cell[cue.end : bounds[0]].strip(_EDGE)  # "asthma no, gout"
-    for bound in () if is_apart else reversed(bounds[1:4]):
+    for bound in () if is_apart else reversed(bounds[1:]):
         if is_name(cell[cue.end : bound]):  # "hand, foot and mouth disease"
             return bound
     end = bounds[0]

@@ -230,12 +230,15 @@ class Reader:
     rivals: bool = True
     everyday: EverydayNames = field(default_factory=EverydayNames)
 
-    def divide(self, mention: str, definitions: Definitions | None = None) -> list[CellPart]:
+    def divide(
+        self, mention: str, definitions: Definitions | None = None, labels: tuple[str, ...] = ()
+    ) -> list[CellPart]:
         """The names that a mention holds: one, or those of a cell with several.
 
         Args:
             mention: as it is written.
             definitions: the short forms of its document; None: it has no document.
+            labels: of fields, one of which may stand at the beginning of a cell.
 
         Returns:
             None where the mention says that nothing was entered, or is marks alone.
@@ -248,6 +251,8 @@ class Reader:
         text, is_alone = cells.plain(mention), definitions is None
         if is_alone and not self.names.is_name(mention):
             text = cells.plain(encodings.mended(mention))
+            if labels and not (text := cells.without_label(text, labels, is_used)):
+                return []
             text = encodings.with_lost_letters(text, self._completed, self.names.is_name)
         may_be_cut = self.options.everyday and is_alone and cells.has_cut_words(text)
         if may_be_cut and not is_used(text) and self.names.lengthen(text, False):
@@ -263,7 +268,9 @@ class Reader:
         )
 
     def _completed(self, text: str) -> list[str]:
-        """The texts that one with lost letters may be."""
+        """The texts that one with lost letters may be; none of one that is too long to be read."""
+        if len(text) > cells.LONGEST:
+            return []
         return self.names.respell(self.names.normalize(text))
 
     def _listed(self, definitions: Definitions | None) -> _Listed:

@@ -18,6 +18,7 @@ _AGE = (
     r"(?:\d{1,3}(?:\s*(?:y(?:rs?|ears?)?\.?(?:\s*old)?|y/?o)\b|(?![\w.-]))"
     r"|(?:(?:his|her|their|early|mid|late)[\s-]+){1,2}\d0'?s)\)?)"
 )
+_LONGEST_END = 100  # characters that say whose a disease is, behind its name
 _SHORT = 5  # characters of a short form in capitals
 _NUMBER = r"(?:\A|(?<=\bin\s)|(?<=\bof\s)|(?<=[:(,]\s)|(?<=\())\d{1,2}(?=\s+[^\W\d])"
 _RELATION = r"(?:relation\w*(?:\s+to\s+\w+)?\s*[:=]\s*)"
@@ -163,9 +164,10 @@ def behind(cell: str) -> OfRelative | None:
     patterns = _patterns()
     if not _speaks_of_relatives(cell, patterns):
         return None
-    if match := patterns.behind_history.search(cell):
+    start = max(0, len(cell) - _LONGEST_END)
+    if match := patterns.behind_history.search(cell, start):
         return _left(cell[: match.start()], is_weak=False)
-    if match := patterns.behind_relative.search(cell):
+    if match := patterns.behind_relative.search(cell, start):
         is_apart = match["in"] or match["mark"].strip()
         is_weak = not is_apart and not patterns.surely.search(match["who"])
         return _left(cell[: match.start()], is_weak=is_weak)

@@ -183,3 +183,32 @@ def test_sets_of_answers(link: Run, mentions: Path, tmp_path: Path) -> None:
     header, row = (tmp_path / "t2.csv").read_text().splitlines()
     assert header.endswith(",set,set_size,broader,broader_name")
     assert row.endswith(",MESH:D001260,1,,")
+
+
+def test_labels_of_fields(link: Run, tmp_path: Path) -> None:
+    label = "Illness of mother, self-reported"
+    cells = ["Louis-Bar syndrome", f"{label}: breast cancer", f"{label.upper()} no breast cancer"]
+    path = tmp_path / "cells.txt"
+    path.write_text("\n".join([*cells, label, "Illness 2: breast cancer"]), encoding="utf-8")
+    result = link(path, "-k", "1", "--label", label, "--label", "illness 2:")
+    assert result.code == 0
+    found = [(row["part"], row["concept_id"], row["assertion"]) for row in rows(result.out)]
+    assert found == [
+        ("Louis-Bar syndrome", "MESH:D001260", ""),
+        ("breast cancer", "MESH:D001943", ""),
+        ("breast cancer", "MESH:D001943", "absent"),
+        (label, "", ""),
+        ("breast cancer", "MESH:D001943", ""),
+    ]
+    table = tmp_path / "table.tsv"
+    table.write_text(f"id\tcell\n1\t{label}: breast cancer\n", encoding="utf-8")
+    result = link(table, "--column", "cell", "--label", label)
+    assert rows(result.out)[0]["concept_id"] == "MESH:D001943"
+
+
+@pytest.mark.parametrize("label", ["", " : ", "&nbsp;"])
+def test_a_label_without_a_text_is_refused(link: Run, mentions: Path, label: str) -> None:
+    result = link(mentions, "--label", label)
+    assert result.code == 1
+    assert repr(label) in result.err
+    assert result.out == ""

@@ -70,6 +70,14 @@ def test_cells_that_are_missing_have_missing_answers(model: Linker) -> None:
     assert link_column(empty, "a", model).concept_id.isna().all()
 
 
+def test_labels_are_taken_off(model: Linker) -> None:
+    pandas = pytest.importorskip("pandas")
+    cells = pandas.DataFrame({"a": ["Reason, own words - gout", "reason, own words"]})
+    linked = link_column(cells, "a", model, labels=["Reason, own words"])
+    assert linked.concept_id.tolist()[0] == "MESH:D006073"
+    assert linked.concept_id.isna().tolist() == [False, True]
+
+
 @pytest.mark.parametrize("package", ["polars", "pyarrow"])
 def test_other_frames_and_more_candidates(model: Linker, package: str) -> None:
     library = pytest.importorskip(package)

@@ -389,12 +389,40 @@ def test_requests_in_a_batch_are_answered_like_each_alone(
         {"k": 0},
         {"within": {"under": ["X:1"]}},
         {"min_score": float("nan")},
+        {"labels": ["Diagnosis", " : "]},
+        {"labels": [3]},
         *({"threshold": value} for value in (float("nan"), 1.1, -0.1)),
     ],
 )
 def test_a_request_that_cannot_be_answered(wrong: dict[str, Any]) -> None:
     with pytest.raises(LinkerError, match=next(iter(wrong))):
         Request("cancer", **wrong)
+
+
+def test_labels_are_of_each_request_and_of_no_document(model: Linker) -> None:
+    text = "Father had: ataxia telangiectasia"
+    document = Document("1", (Passage(text),), (Mention(text, spans=((0, len(text)),)),))
+    requests = [
+        Request(text, labels=["Father had"]),
+        Request(text),
+        Request("Father had", labels=["Father had"]),
+        Request(document, labels=["Father had"]),
+    ]
+    labelled, as_it_is, empty, in_document = (
+        predictions[0].parts[0] for _, predictions in model.answers(requests)
+    )
+    assert (labelled.text, labelled.assertion) == ("ataxia telangiectasia", "present")
+    assert labelled.best
+    assert labelled.best.concept_id == "MESH:D001260"
+    assert as_it_is.assertion == "family"
+    assert empty.best is None
+    assert in_document == model.link(document)[0].parts[0]
+    options = dataclasses.replace(model.options.text, cells=False)
+    as_written = dataclasses.replace(
+        model, options=dataclasses.replace(model.options, text=options)
+    )
+    with pytest.raises(LinkerError, match="cells=false"):
+        as_written.link(text, labels=["Father had"])
 
 
 def test_many_threads_link_like_one(model: Linker, items: list[Mention | Document]) -> None:

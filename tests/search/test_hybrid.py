@@ -290,6 +290,21 @@ def test_the_nearest_names_and_those_with_the_same_letters_where_none_is_near(
         assert sorted(hits.scores[found]) == pytest.approx(best, abs=1e-4)
 
 
+def test_a_text_that_shares_nothing_with_a_name_has_no_candidates(sample: Path) -> None:
+    class Unlike(Endings):
+        """Gives texts that are no names of the sample no vector."""
+
+        def encode(self, names: Sequence[str]) -> NDArray[np.float32]:
+            is_latin = np.array([[name.isascii()] for name in names])
+            return super().encode(names) * is_latin
+
+    made = encoded_names(indexed(Dictionary.read(sample), TfidfEncoder()), Unlike(), 1)
+    with mock.patch.object(made, "score", wraps=made.score) as score:
+        assert len(made.candidates(["\u0648\u062c\u0639 \u0631\u0623\u0633"], 5)) == 0
+    assert score.call_count == 1
+    assert len(made.candidates(["fever"], 5)) == 5
+
+
 def indexed(dictionary: Dictionary, encoder: TfidfEncoder) -> SparseGenerator:
     names = dictionary.table(normalize)
     encoder.fit([text for text in names.texts if text])

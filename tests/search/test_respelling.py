@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker.search.respelling import Respelling, WordsNearby, is_one_error
+from linker.text.encodings import LOST
 from tests.search.small import table
 
 
@@ -30,6 +31,25 @@ def distance(first: str, second: str) -> int:
 
 def made(*names: str) -> Respelling:
     return Respelling(table(names, [[row] for row in range(len(names))]))
+
+
+def test_few_texts_are_made_of_many_words_that_lost_letters() -> None:
+    respelling = made("fever", "favor", "fewer", "gout", "grout")
+    lost = f"f{LOST}{LOST}er"
+    assert sorted(respelling.completed(lost, lambda _: False)) == ["fever", "fewer"]
+    assert len(respelling.completed(" ".join([lost] * 3), lambda _: False)) == 8
+    assert respelling.completed(" ".join([lost] * 8), lambda _: False) == [" ".join(["fever"] * 8)]
+    assert respelling.completed(" ".join([lost] * 20), lambda _: False) == []
+    assert respelling.completed(f"{LOST}out", lambda _: False) == ["gout"]
+
+
+def test_a_word_that_lost_letters_is_looked_for_once() -> None:
+    respelling = made("fever", "fewer", "gout")
+    for _ in range(5):
+        respelling.completed(f"fe{LOST}er " * 8, lambda _: False)
+    assert respelling.complete.cache_info().misses == 1
+    assert respelling.complete.cache_info().maxsize is not None
+    assert respelling.complete(LOST * 5_000) == []
 
 
 short = st.text("abc", max_size=6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -64,6 +65,12 @@ def test_no_cue(cell: str) -> None:
 def test_any_text_may_be_a_cell(cell: str, codes: tuple[str, ...]) -> None:
     cue = cue_of(cell.strip() or "x", codes, none)
     assert cue is None or (len(cue.rest) < len(cell) and any(map(str.isalnum, cue.rest)))
+
+
+def test_no_phrase_stands_twice() -> None:
+    """Phrases of one language, side and place where they count: the second one would be idle."""
+    phrases = Counter((language, *rest) for language, _, *rest in _rows())
+    assert [phrase for phrase, times in phrases.items() if times > 1] == []
 
 
 @pytest.mark.parametrize("code", ["en", "de", "fr", "es"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from linker.text.cells import CellPart, is_nothing, parts, plain, shortened
+from linker.text.cells import CellPart, is_nothing, parts, plain, shortened, without_label
 from linker.text.normalize import normalize
 
 WITH_NUMBERS = (
@@ -397,3 +397,89 @@ def test_what_is_normal_and_what_is_lacking(line: str) -> None:
     read = parts(cell, known, EN)
     said = [p.text + ("" if p.assertion == "present" else f" ({p.assertion})") for p in read]
     assert "; ".join(said) == expected.strip()
+
+
+LABELS = ("Illness code, self-reported", "Illness", "FH of:", "Gout")
+
+
+@pytest.mark.parametrize(
+    ("cell", "rest"),
+    [
+        ("Illness code, self-reported: gout", "gout"),
+        ("ILLNESS CODE,  self-reported gout; asthma", "gout; asthma"),
+        ("illness - gout", "gout"),
+        ("illness=gout", "gout"),
+        ("illness|?gout", "?gout"),
+        ("illness :: gout", "gout"),
+        ("illness: -ve gout", "-ve gout"),
+        ("illness -ve gout", "-ve gout"),
+        ("FH of gout", "gout"),
+        ("FH of: gout", "gout"),
+        ("Illness", ""),
+        ("illness:", ""),
+        ("Illnesses: gout", "Illnesses: gout"),
+        ("no illness: gout", "no illness: gout"),
+        ("gout", "gout"),  # a name, and a label
+        ("gout: asthma", "asthma"),
+    ],
+)
+def test_labels_that_are_given(cell: str, rest: str) -> None:
+    assert without_label(plain(cell), LABELS, is_name) == rest
+
+
+@given(st.text(max_size=30), st.text(min_size=1, max_size=20), st.sampled_from(": |: |=| - | "))
+def test_a_label_of_any_letters_is_taken_off_once(name: str, label: str, mark: str) -> None:
+    label, name = plain(f"x{label}y"), plain(f"z{name}")
+    assert without_label(f"{label}{mark}{name}", (label,), lambda _: False) == name
+    assert without_label(name, (label,), lambda _: False) == name
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "no " * 330,
+        "no, fh, hx, " * 80,
+        "; ".join(["no", "fh:", "h/o", "fh:"] * 47),
+        "asthma " + "no gout " * 120,
+        "no asthma, " * 90,
+        "~~a" * 320,
+        "|a" * 490,
+        "(" * 100 + "asthma" + ")" * 100,
+        "(asthma) " * 100,
+        "a: " * 330,
+        "gait normal, " * 75,
+        "asthma: 0 " * 90,
+        "asthma and gout / xx - " * 43,
+        "a?" * 490,
+        "\u0648\u062c\u0639 " * 240,
+        "\U0001f637" * 990,
+    ],
+)
+def test_few_texts_are_looked_up_for_the_longest_cells(cell: str) -> None:
+    looked_up = 0
+
+    def counted(text: str) -> bool:
+        nonlocal looked_up
+        looked_up += 1
+        return is_name(text)
+
+    assert len(cell.strip()) <= 1_000
+    parts(plain(cell), counted, EN)
+    assert looked_up <= 2_500
+
+
+def test_drawn_lines_are_short() -> None:
+    for sign in ("-", "=", "_ ", "*", "()", "= ", "\n", "\U0001f637\U0001f912", "…"):
+        assert len(plain("asthma" + sign * 400 + "gout")) <= 20
+        assert plain("asthma" + sign * 5 + "gout") == "asthma" + sign * 5 + "gout"
+    assert plain("asthma" + "?" * 90) == "asthma" + "?" * 90
+
+
+@pytest.mark.parametrize(
+    ("marks", "expected"),
+    [("= -- = ✓", "asthma"), (" [x]", "asthma"), (":: - ∅", "asthma (absent)")],
+)
+def test_marks_behind_a_name_come_off_a_long_text(marks: str, expected: str) -> None:
+    assert read(f"asthma{marks}") == expected
+    long = " ".join(["xylo"] * 100)
+    assert read(f"{long}{marks}") == expected.replace("asthma", long)

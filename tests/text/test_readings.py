@@ -206,6 +206,14 @@ def test_respelt_mentions() -> None:
         assert any(way.kind == "respelt" for way in found) is is_respelt
 
 
+@pytest.mark.parametrize(("words", "is_completed"), [(10, True), (10_000, False)])
+def test_a_cell_that_is_too_long_is_not_completed(words: int, is_completed: bool) -> None:
+    completed: list[str] = []
+    names = NameForms(CELL_NAMES, normalize, lambda form: completed.append(form) or [])  # type: ignore[func-returns-value]
+    Reader(names, OPTIONS).divide("Sj?gren " * words)
+    assert any("\ufffd" in form for form in completed) is is_completed
+
+
 @pytest.mark.parametrize(
     "cell", ["sinusitis, acute", "sinusitis - acute", "Sinusitis (acute)", "sinusitis; acute"]
 )
