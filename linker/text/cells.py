@@ -431,12 +431,14 @@ def _of_rests(
     if len(members) != 1:
         return members
     text = ", ".join(rests)
-    divisible = divided(text, is_name, is_known, codes, is_modifier)
     is_one = _JOINED.search(text) or is_name(members[0].text)  # "gout and jaw tumor syndrome"
-    if not is_one and _are_diseases(divisible, is_name, is_known):
-        return divisible
+    if not is_one and len(text) <= _LONGEST_NAME:
+        apart = divided(text, is_name, is_known, codes, is_modifier)
+        if _are_diseases(apart, is_name, is_known):
+            return apart
     if len(rests) == 1 and not denied:
         return members
+    divisible = divided(text, is_name, is_known, codes, is_modifier)
     divisible = [member for member in divisible if not _ONE["tail"].match(f" {member.text} ")]
     known = sum(is_known(member.text) for member in divisible)
     known_denied = sum(not part.is_doubtful for part in denied)
