@@ -175,8 +175,11 @@ def parts(
     pieces = [part for piece in pieces for part in _without_normal(piece, is_name, known, codes)]
     read = _clauses if lines else _read
     for place, piece in enumerate(pieces):
-        if lines and (values := scales.spans(piece, is_name, is_first=not place)):
-            piece = ", ".join(clauses.without(piece, values))
+        if lines:
+            values = scales.spans(
+                piece, is_name, is_first=not place, is_known=known, is_modifier=is_modifier
+            )
+            piece = ", ".join(clauses.without(piece, values)) if values else piece
         if _ONE["alone"].fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
         cue = piece.strip(" ()[].")
