@@ -82,6 +82,7 @@ _ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)](?:\s*(?=[^\W\d_])|\s+(?
 _DIVIDES = re.compile(r",|\s[-–—]+\s")  # names of which a cue behind the last holds for it alone
 _LAST = re.compile(r"(.*\S)(?:\s*,\s*|\s+[-–—]+\s+|\s+with\s+)(.+)", re.DOTALL)
 _BUT = re.compile(r",?\s+but\s+(?=(?:with\s+)?(?:no|not|without)\s)", re.IGNORECASE)
+_JOINED = re.compile(r"\s(?:and|or|nor|und|et|y)\s", re.IGNORECASE)
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
 
 _STAGE = re.compile(r"(.*[^\W\d_])[ -](?:st\.? |gr\.? |stage )?(\d[ab]?|[IV]{1,3})", re.IGNORECASE)
@@ -430,9 +431,17 @@ def _of_rests(
         is_name, is_known, codes, is_modifier: as of `parts`.
     """
     members = list(_read(", ".join(rests), is_name, is_known, codes, is_modifier))
-    if len(members) != 1 or (len(rests) == 1 and not denied):
+    if len(members) != 1:
         return members
-    divisible = divided(", ".join(rests), is_name, is_known, codes, is_modifier)
+    text = ", ".join(rests)
+    is_one = _JOINED.search(text) or is_name(members[0].text)  # "gout and jaw tumor syndrome"
+    if not is_one and len(text) <= _LONGEST_NAME:
+        apart = divided(text, is_name, is_known, codes, is_modifier)
+        if _are_diseases(apart, is_name, is_known):
+            return apart
+    if len(rests) == 1 and not denied:
+        return members
+    divisible = divided(text, is_name, is_known, codes, is_modifier)
     divisible = [member for member in divisible if not _ONE["tail"].match(f" {member.text} ")]
     known = sum(is_known(member.text) for member in divisible)
     known_denied = sum(not part.is_doubtful for part in denied)
@@ -448,6 +457,20 @@ def _of_rests(
             for member in _read(rest, is_name, is_known, codes, is_modifier)
         ),
     ]
+
+
+def _are_diseases(members: list[CellPart], is_name: IsName, is_known: IsName) -> bool:
+    """Whether all of some texts are names, or end with one that ends no other one of them.
+
+    "Gout, renal nephropathy" is two, "leukemia, Philadelphia positive leukemia" is one.
+    """
+    texts = [member.text for member in members]
+    last_words = {text.split()[-1].lower() for text in texts}
+    return (
+        1 < len(texts) == len(last_words)
+        and not any(_ONE["tail"].search(f" {text} ") for text in texts)
+        and all(_is_named(text, is_name, is_known) for text in texts)
+    )
 
 
 def _of_clause(

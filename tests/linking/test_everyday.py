@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from linker import Annotator, Dictionary, Document, Linker, Mention
+from linker.jobs.linking import lends
 from linker.linking.ranker import Ranker
 from linker.records import Candidate, Passage, Selection
 from linker.text import short_forms
@@ -111,6 +112,17 @@ def test_short_forms_are_never_sure(linker: Linker, text: str, concept: str) -> 
     assert found.concept_id == concept
     assert found.confidence is not None
     assert found.confidence <= 0.75
+
+
+def test_short_forms_are_of_all_languages_and_names_are_english(linker: Linker) -> None:
+    text = dataclasses.replace(linker.options.text, language="de")
+    german = dataclasses.replace(linker, options=dataclasses.replace(linker.options, text=text))
+    assert best(german, "HTN").concept_id == "D:9"
+    assert best(german, "HTN").confidence == best(linker, "HTN").confidence
+    assert best(german, "COPD").concept_id == "D:3"
+    assert not lends(german)
+    assert lends(linker)
+    assert german.link("the runs").parts[0].best is None
 
 
 def test_shortened_words_may_be_sure(linker: Linker) -> None:
