@@ -85,6 +85,7 @@ _LAST = re.compile(r"(.*\S)(?:\s*,\s*|\s+[-–—]+\s+|\s+with\s+)(.+)", re.DOTA
 _BUT = re.compile(r",?\s+but\s+(?=(?:with\s+)?(?:no|not|without)\s)", re.IGNORECASE)
 _BEFORE_RESULT = re.compile(r"\s+[-–—]+\s+|\s*(?:/|:(?=\s))\s*")
 _AMONG_TESTED = re.compile(r"\s*[,;:/&+(]\s*|\s+(?:and|or|[-–—]+)\s+")
+_JOINED = re.compile(r"\s(?:and|or|nor|und|et|y)\s", re.IGNORECASE)
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
 
 _STAGE = re.compile(r"(.*[^\W\d_])[ -](?:st\.? |gr\.? |stage )?(\d[ab]?|[IV]{1,3})", re.IGNORECASE)
@@ -178,8 +179,11 @@ def parts(
     pieces = [part for piece in pieces for part in _without_normal(piece, is_name, known, codes)]
     read = _clauses if lines else _read
     for place, piece in enumerate(pieces):
-        if lines and (values := scales.spans(piece, is_name, is_first=not place)):
-            piece = ", ".join(clauses.without(piece, values))
+        if lines:
+            values = scales.spans(
+                piece, is_name, is_first=not place, is_known=known, is_modifier=is_modifier
+            )
+            piece = ", ".join(clauses.without(piece, values)) if values else piece
         if _ONE["alone"].fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
         cue = piece.strip(" ()[].")
@@ -476,9 +480,17 @@ def _of_rests(
         is_name, is_known, codes, is_modifier: as of `parts`.
     """
     members = list(_read(", ".join(rests), is_name, is_known, codes, is_modifier))
-    if len(members) != 1 or (len(rests) == 1 and not denied):
+    if len(members) != 1:
         return members
-    divisible = divided(", ".join(rests), is_name, is_known, codes, is_modifier)
+    text = ", ".join(rests)
+    is_one = _JOINED.search(text) or is_name(members[0].text)  # "gout and jaw tumor syndrome"
+    if not is_one and len(text) <= _LONGEST_NAME:
+        apart = divided(text, is_name, is_known, codes, is_modifier)
+        if _are_diseases(apart, is_name, is_known):
+            return apart
+    if len(rests) == 1 and not denied:
+        return members
+    divisible = divided(text, is_name, is_known, codes, is_modifier)
     divisible = [member for member in divisible if not _ONE["tail"].match(f" {member.text} ")]
     known = sum(is_known(member.text) for member in divisible)
     known_denied = sum(not part.is_doubtful for part in denied)
@@ -494,6 +506,20 @@ def _of_rests(
             for member in _read(rest, is_name, is_known, codes, is_modifier)
         ),
     ]
+
+
+def _are_diseases(members: list[CellPart], is_name: IsName, is_known: IsName) -> bool:
+    """Whether all of some texts are names, or end with one that ends no other one of them.
+
+    "Gout, renal nephropathy" is two, "leukemia, Philadelphia positive leukemia" is one.
+    """
+    texts = [member.text for member in members]
+    last_words = {text.split()[-1].lower() for text in texts}
+    return (
+        1 < len(texts) == len(last_words)
+        and not any(_ONE["tail"].search(f" {text} ") for text in texts)
+        and all(_is_named(text, is_name, is_known) for text in texts)
+    )
 
 
 def _of_clause(

@@ -166,6 +166,7 @@ OF_RELATIVES = (
         "niece: {}",
         "{} in 2 cousins",
     ),
+    *("family has {}", "family with {}", "family had {}"),
     *("mother/sister with {}", "Relationship: mother; {}", "{}; father", "sibs with {} (2010)"),
     *("Medical conditions in family: {}", "family history: mother had {}", "step-mother had {}"),
     *("Mutter hatte {}", "Vater starb an {}", "FA: {}", "{} bei der Mutter", "{} väterlicherseits"),
@@ -263,6 +264,11 @@ def test_what_is_read(cell: str, expected: str) -> None:
         ("gout/asthma", "gout + asthma"),
         ("gout + asthma & anemia", "gout + asthma + anemia"),
         ("gout, rare thing", "gout, rare thing"),  # no name
+        ("gout, rare sepsis", "gout + rare sepsis"),  # ends with a name
+        ("gout / rare sepsis", "gout + rare sepsis"),
+        ("gout and rare sepsis", "gout and rare sepsis"),  # may be one, as syndromes are
+        ("sepsis, rare sepsis", "sepsis, rare sepsis"),  # one, said in two ways
+        ("gout, surgery for sepsis", "gout, surgery for sepsis"),
         ("Neoplasms, Breast", "Neoplasms, Breast"),
         ("no Neoplasms, Breast", "Neoplasms, Breast (absent)"),
         ("Neoplasms, Breast; gout", "Neoplasms, Breast + gout"),
