@@ -220,7 +220,7 @@ def cue_of(
         is_name: tells the names of the dictionary.
         behind: whether one at the end is looked for.
     """
-    first = relatives.before(cell)
+    first = relatives.before(cell, codes)
     if first and not first.is_weak:
         return Cue("family", first.rest, False)
     last = relatives.behind(cell) if behind else None
@@ -370,7 +370,7 @@ def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:
         return "family"
     if not cell.endswith(":"):
         return None
-    if relatives.before(f"{cell} x") == relatives.OfRelative("x", False):
+    if relatives.before(f"{cell} x", codes) == relatives.OfRelative("x", False):
         return "family"
     phrases = _table(codes).cell["before"]
     return phrases.get(_phrase(cell, phrases))
