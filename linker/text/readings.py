@@ -383,11 +383,13 @@ class Reader:
         if eponym := of_eponym(form, self.names.has_form):
             yield "expanded", [PartWording(text, eponym, is_listed=True)]
         full = ""
-        for respelt in self.names.respell(form)[:_MOST_RESPELT]:
+        texts = self.names.respell(form)[:_MOST_RESPELT]
+        is_any_name = any(map(is_name, texts))  # "fveer" is fever, not Feer's disease
+        for respelt in texts:
             pairs = zip(form.split(), respelt.split(), strict=True)
             errors = sum(word != other for word, other in pairs)
             yield "respelt", [PartWording(text, respelt, errors=errors)]
-            if not full and not is_name(respelt):
+            if not full and not is_any_name:
                 full = self._in_full(respelt)
                 if full:
                     yield "respelt", [PartWording(text, full, is_listed=True, errors=errors)]

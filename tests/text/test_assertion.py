@@ -123,6 +123,13 @@ TEN = "a b c d e f g h i j"  # words
         ("history of possible [gout]", "p"),
         ("not only [gout]", "p"),
         ("natural history of [gout]", "p"),
+        ("His sister had [gout]", "f"),
+        ("His two older sisters had [gout]", "f"),
+        ("Maternal aunts with [gout]", "f"),
+        ("Siblings with [gout]", "f"),
+        ("Sisters with [gout] had [asthma].", "p p"),  # the patients of an abstract
+        ("Two affected brothers had [gout]", "p"),
+        ("PGF with [gout]", "p"),  # a gene
         ("snow [gout] known", "p"),  # no part of a word
         ("no-[gout]", "p"),
         (f"no {TEN} [gout]", "a"),

@@ -206,6 +206,15 @@ def test_respelt_mentions() -> None:
         assert any(way.kind == "respelt" for way in found) is is_respelt
 
 
+def test_a_word_is_not_completed_beside_a_name_that_it_may_be() -> None:
+    forms = frozenset(["fever", "feer s disease"])
+    names = NameForms(forms, normalize, lambda form: ["fever", "feer"])
+    ways_to_read = read(Reader(names, OPTIONS), "fveer")
+    assert [way.forms for way in ways_to_read] == [("fveer",), ("fever",), ("feer",)]
+    names = NameForms(forms, normalize, lambda form: ["feer"])
+    assert ("feer s disease",) in [way.forms for way in read(Reader(names, OPTIONS), "ffeer")]
+
+
 @pytest.mark.parametrize(("words", "is_completed"), [(10, True), (10_000, False)])
 def test_a_cell_that_is_too_long_is_not_completed(words: int, is_completed: bool) -> None:
     completed: list[str] = []
