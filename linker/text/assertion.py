@@ -174,6 +174,7 @@ class Cue:
     rest: str  # the cell without it
     is_weak: bool  # whether it counts only where the rest is a name
     is_normal: bool = False  # whether it says that the rest is as it should be
+    is_result: bool = False  # whether it may be the result of a test: "negative"
 
 
 _TURNED: dict[Assertion, Assertion] = {  # what "not" in front of a cue makes of it
@@ -200,7 +201,7 @@ _JOINED = re.compile(r"\w-([^\W\d_]+)\W*$")  # "seizure-free"
 _SET_APART = ":([=–−-~"
 _LONGEST = 8  # words of a cue
 _TESTED = re.compile(  # the end of a text that a result behind it is rather of: "tumor HER2"
-    r"[\s,](?:[A-Z][A-Z0-9/+-]{1,9}|(?<=, )[\w-]+|(?i:rh|rhesus|gram|double|triple|smear|culture"
+    r"[\s,(\[](?:[A-Z][A-Z0-9/+-]{1,9}|(?<=, )[\w-]+|(?i:rh|rhesus|gram|double|triple|smear|culture"
     r"|sputum|nod(?:e|es|al)|margins?|receptors?|antibod(?:y|ies)|antigen|factor|cytology|biopsy"
     r"|tests?|screen|swab|pcr|serology|markers?|mutation|stain(?:ing)?|coombs|group|symptoms?))$"
 )
@@ -219,7 +220,7 @@ def cue_of(
         is_name: tells the names of the dictionary.
         behind: whether one at the end is looked for.
     """
-    first = relatives.before(cell)
+    first = relatives.before(cell, codes)
     if first and not first.is_weak:
         return Cue("family", first.rest, False)
     last = relatives.behind(cell) if behind else None
@@ -295,12 +296,18 @@ def _cue_behind(cell: str, table: _Table, is_name: Callable[[str], bool]) -> Cue
         is_apart = mark in _SET_APART and not is_joined
         is_weak = is_joined or (key in table.weak and not is_apart)
         if phrase in table.tests and not is_joined:
-            is_weak = bool(_TESTED.search(rest))
+            is_weak = names_test(rest)
         is_normal = key in table.normal
+        is_result = phrase.split()[-1] in table.tests  # "was negative", too
         if denied := _NOT.fullmatch(rest):
             rest, said = denied[1], "present" if is_normal else _TURNED[said]
-        return Cue(said, rest.strip(), is_weak, is_normal)
+        return Cue(said, rest.strip(), is_weak, is_normal, is_result)
     return None
+
+
+def names_test(text: str) -> bool:
+    """Whether a text ends with what is tested rather than with a disease: "tumor HER2"."""
+    return _TESTED.search(text) is not None
 
 
 def _phrase(text: str, phrases: Mapping[str, Assertion], leads: Collection[str] = ()) -> str:
@@ -363,7 +370,7 @@ def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:
         return "family"
     if not cell.endswith(":"):
         return None
-    if relatives.before(f"{cell} x") == relatives.OfRelative("x", False):
+    if relatives.before(f"{cell} x", codes) == relatives.OfRelative("x", False):
         return "family"
     phrases = _table(codes).cell["before"]
     return phrases.get(_phrase(cell, phrases))

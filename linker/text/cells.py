@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from typing import Literal
 
 from linker.records import Assertion, Span
-from linker.text import assertion, clauses, composites, scales
+from linker.text import assertion, clauses, composites, scales, things
 from linker.text.assertion import stronger
 from linker.text.clauses import Clause
 from linker.text.composites import IsName
@@ -28,6 +28,7 @@ LABEL_ENDS = " :=|–—-"
 """What may stand between the label of a field and what is entered."""
 _MOST_LABELS = 3  # colons and dashes that may stand behind a label
 _MOST_ROUNDS = 10  # in which marks and cues are taken off
+_MOST_RESULTS = 4  # of tests, in brackets or behind other marks
 _LONGEST_NAME = 200  # characters of a text that may be a name, or end with one
 _LONGEST_LABELLED = 400  # characters of a name with a label in front of it
 _END = 200  # characters in which what stands behind a name is looked for
@@ -82,6 +83,8 @@ _ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)](?:\s*(?=[^\W\d_])|\s+(?
 _DIVIDES = re.compile(r",|\s[-–—]+\s")  # names of which a cue behind the last holds for it alone
 _LAST = re.compile(r"(.*\S)(?:\s*,\s*|\s+[-–—]+\s+|\s+with\s+)(.+)", re.DOTALL)
 _BUT = re.compile(r",?\s+but\s+(?=(?:with\s+)?(?:no|not|without)\s)", re.IGNORECASE)
+_BEFORE_RESULT = re.compile(r"\s+[-–—]+\s+|\s*(?:/|:(?=\s))\s*")
+_AMONG_TESTED = re.compile(r"\s*[,;:/&+(]\s*|\s+(?:and|or|[-–—]+)\s+")
 _JOINED = re.compile(r"\s(?:and|or|nor|und|et|y)\s", re.IGNORECASE)
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
 
@@ -172,6 +175,7 @@ def parts(
         text = _ONE["ticked"].sub(r"\1;", text)  # "asthma: no gout: yes"
     pieces = [piece for item in _items(text) for piece in _outside_brackets(item, between)]
     pieces = kept_together(pieces, is_modifier)
+    pieces = [_without_results(piece, is_name, known, codes, is_modifier) for piece in pieces]
     pieces = [part for piece in pieces for part in _without_normal(piece, is_name, known, codes)]
     read = _clauses if lines else _read
     for place, piece in enumerate(pieces):
@@ -209,6 +213,51 @@ def _is_plain(text: str, codes: tuple[str, ...]) -> bool:
         and not assertion.may_hold_cue(text, codes)
         and not scales.is_alone(text)
     )
+
+
+def _without_results(
+    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...], is_modifier: IsName
+) -> str:
+    """A piece without the results of tests behind its names: "epilepsy (EEG normal)".
+
+    A test that is normal or negative does not deny the disease that it was made for.
+    """
+    if is_name(piece) or len(piece) > _LONGEST_LABELLED:
+        return piece
+
+    def is_disease(text: str) -> bool:
+        name = bare(text, is_name, codes, is_known=is_known).text
+        return _is_named(name, is_name, is_known) and not is_function(name)
+
+    for bracket in list(_BRACKETS.finditer(piece))[: -_MOST_RESULTS - 1 : -1]:
+        tested = _tested(bracket[0], is_name, is_known, codes, is_modifier)
+        before = piece[: bracket.start()]
+        if tested and is_disease(before):
+            piece = f"{before} {piece[bracket.end() :]}".strip().replace(" ,", ",")
+    for mark in list(_BEFORE_RESULT.finditer(piece))[: -_MOST_RESULTS - 1 : -1]:
+        tested = _tested(piece[mark.end() :], is_name, is_known, codes, is_modifier)
+        is_between_names = mark[0].strip() == "/" and not assertion.names_test(f" {tested}")
+        before = piece[: mark.start()]
+        if tested and not is_between_names and is_disease(before):
+            return before
+    return piece
+
+
+def _tested(
+    text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...], is_modifier: IsName
+) -> str:
+    """What a text says to be normal or negative; empty where that may be a disease itself.
+
+    "Type 2" of "diabetes (type 2): negative" is no test.
+    """
+    cue = assertion.cue_of(text.strip(" ()[]{},;:"), codes, is_name)
+    if cue is None or not (cue.is_normal or cue.is_result):
+        return ""
+    members = [member for member in _AMONG_TESTED.split(cue.rest) if member.strip()]
+    if any(is_known(bare(member, is_name, codes).text) for member in members):
+        return ""
+    is_of_disease = things.is_of_disease(cue.rest) or is_modifier(cue.rest)
+    return "" if is_of_disease else cue.rest
 
 
 def _without_normal(

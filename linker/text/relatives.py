@@ -52,6 +52,7 @@ class _Patterns:
         label: a beginning up to a colon that names a relative.
         surely: what makes a relative's word one that means nothing else.
         heading: a beginning with a colon that names one only with it.
+        short: the same of each language, in capitals.
         history, relative: other beginnings.
         behind_history, behind_relative: ends.
         inside: what speaks of relatives in front of a name, anywhere in a cell.
@@ -62,6 +63,7 @@ class _Patterns:
     surely: re.Pattern[str]
     label: re.Pattern[str]
     heading: re.Pattern[str]
+    short: dict[str, re.Pattern[str]]
     history: re.Pattern[str]
     relative: re.Pattern[str]
     behind_history: re.Pattern[str]
@@ -80,8 +82,11 @@ def _either(words: list[str]) -> str:
 def _patterns() -> _Patterns:
     """The patterns of the words of relatives.tsv."""
     words: dict[str, list[str]] = defaultdict(list)
-    for _, kind, word in rows_of("relatives.tsv")[1:]:
+    short: dict[str, list[str]] = defaultdict(list)
+    for language, kind, word in rows_of("relatives.tsv")[1:]:
         words[kind].append(word)
+        if kind == "short":
+            short[language].append(word)
     part = {name: _either(of_part) for name, of_part in words.items()}
     relative = rf"(?:{part['surely']}|{part['relative']})"
     whose = rf"(?:(?:{part['whose']}|{part['article']}|{_NUMBER})[\s-]*)*"
@@ -97,8 +102,8 @@ def _patterns() -> _Patterns:
     def compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern, re.IGNORECASE)
 
-    names = ("relative", "surely", "history", "heading", "label")
-    telling = [word for name in names for word in words[name]]
+    names = ("relative", "surely", "history", "heading", "short", "label")
+    telling = [word.lower() for name in names for word in words[name]]
     about = rf"(?:{relative}|{part['history']}|{part['label']})"
     return _Patterns(
         frozenset(map(_telling_word, telling)),
@@ -108,6 +113,7 @@ def _patterns() -> _Patterns:
             rf"^(?:[^:;,]{{0,60}}?{about}[^:;\d]{{0,40}}:|{_RELATION}{all_of_them}\s*[,–-])\s*"
         ),
         compiled(rf"^\s*{part['heading']}\s*:\s*"),
+        {code: re.compile(rf"^\s*{_either(of_one)}\s*:\s*") for code, of_one in short.items()},
         compiled(rf"^\s*{history}(?:{mark}|\s*{part['of']})*\s*"),
         compiled(
             rf"^\s*(?P<who>{all_of_them})(?P<verbs>{verbs})(?P<mark>{mark}|(?:\s*[,(])?)\s*",
@@ -143,11 +149,19 @@ def in_text() -> str:
     return rf"(?:{of_somebody}|{_either(_ALWAYS_IN_TEXT)})\s+{_either(_VERBS_IN_TEXT)}"
 
 
-def before(cell: str) -> OfRelative | None:
-    """A cell without a beginning that says that a relative has what follows; None: it has none."""
+def before(cell: str, codes: tuple[str, ...]) -> OfRelative | None:
+    """A cell without a beginning that says that a relative has what follows; None: it has none.
+
+    Args:
+        cell: the cell.
+        codes: of the languages whose short forms are known.
+    """
     patterns = _patterns()
     if not _speaks_of_relatives(cell, patterns):
         return None
+    short = [patterns.short[code] for code in codes if code in patterns.short]
+    if match := next(filter(None, (pattern.match(cell) for pattern in short)), None):
+        return _left(cell[match.end() :], is_weak=False)
     for pattern in (patterns.history, patterns.label, patterns.heading):
         match = pattern.match(cell)
         if match and match[0].count("(") <= match[0].count(")"):

@@ -183,8 +183,16 @@ class _Counted:
         return self.before[start:]
 
     def _is_describing(self, word: str) -> bool:
-        """Whether a word says which of what is counted is."""
-        return self.is_modifier(word) or bool(_ADJECTIVE.fullmatch(word))
+        """Whether a word says which of what is counted is.
+
+        An adjective of a disease does so of a finding or an episode ("depressive episodes"), but
+        stands for the disease before others: "neutropenic, relapses: 0".
+        """
+        if self.is_modifier(word):
+            return True
+        scale = self.scale.lower()
+        takes_adjectives = scale in _names()["finding"] or "episode" in scale
+        return bool(_ADJECTIVE.fullmatch(word)) and (takes_adjectives or not self.is_name(word))
 
     def _is_noun(self, name: str) -> bool:
         """Whether a text is a name in its plural or its singular."""

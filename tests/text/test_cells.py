@@ -169,9 +169,9 @@ OF_RELATIVES = (
     *("family has {}", "family with {}", "family had {}"),
     *("mother/sister with {}", "Relationship: mother; {}", "{}; father", "sibs with {} (2010)"),
     *("Medical conditions in family: {}", "family history: mother had {}", "step-mother had {}"),
-    *("Mutter hatte {}", "Vater starb an {}", "FA: {}", "{} bei der Mutter", "{} väterlicherseits"),
+    *("Mutter hatte {}", "Vater starb an {}", "{} bei der Mutter", "{} väterlicherseits"),
     *("père décédé de {}", "ATCD familiaux: {}", "{} chez le père", "grand-mère maternelle: {}"),
-    *("hermano con {}", "AHF: {}", "{} en la madre", "ambos padres: {}"),
+    *("hermano con {}", "{} en la madre", "ambos padres: {}"),
 )
 
 
@@ -180,6 +180,25 @@ def test_what_relatives_have_is_told(mark: str) -> None:
     for name in WITH_NUMBERS:
         (part,) = parts(mark.format(name), is_name, EN)
         assert (normalize(part.text), part.assertion) == (normalize(name), "family")
+
+
+SHORT_HEADINGS = [("FA", "de"), ("AF", "fr"), ("AF", "es"), ("AHF", "es")]
+
+
+@pytest.mark.parametrize(("heading", "language"), SHORT_HEADINGS)
+def test_a_short_heading_is_about_relatives_in_its_language_alone(
+    heading: str, language: str
+) -> None:
+    cell = f"{heading}: gout"
+    assert parts(cell, is_name, (language,)) == [CellPart("gout", "family")]
+    assert all(part.assertion == "present" for part in parts(cell, is_name, EN))
+    other = f"{heading.capitalize()}: gout"
+    assert all(part.assertion == "present" for part in parts(other, is_name, (language,)))
+
+
+@pytest.mark.parametrize("heading", ["Fx", "fx", "Fa", "Mat", "mat", "Pat", "Child", "child"])
+def test_a_short_form_of_something_else_is_no_relative(heading: str) -> None:
+    assert all(part.assertion == "present" for part in parts(f"{heading}: gout", is_name, EN))
 
 
 @pytest.mark.parametrize(
@@ -374,6 +393,35 @@ gout, good control => gout
 gout, chest clear => gout
 normal chest, gout => gout
 gout, asthma, development normal => gout; asthma
+gout (x-ray normal) => gout
+gout - x-ray normal => gout
+gout: x-ray normal => gout
+gout (MRI: normal) => gout
+gout [urate within normal limits] => gout
+gout (CT and MRI normal) => gout
+gout (CT normal, MRI normal) => gout
+gout: CT clear, MRI clear => gout
+gout - CT o.B. => gout
+gout (normal CT) => gout
+gout (CT normal), asthma (spirometry normal) => gout; asthma
+gout (CT normal) and asthma => gout; asthma
+no gout (CT normal) => gout (absent)
+gout (HER2 negative) => gout
+gout (RF -ve) => gout
+gout: RF neg => gout
+gout - node negative => gout
+gout (urine culture was negative) => gout
+gout (ER positive, HER2 negative) => gout
+gout/ANA negative => gout
+gout (negative) => gout (absent)
+gout (normal) => gout (absent)
+gout: type 2: negative => gout: type 2 (absent)
+gout - ever: negative => gout - ever (absent)
+gout (screen negative) => gout (absent)
+gout/asthma negative => gout (absent); asthma (absent)
+gout/speech negative => gout/speech (absent)
+gout (asthma negative) => gout; asthma (absent)
+speech: articulation normal => speech: articulation (absent)
 gait normal, speech normal => gait (absent); speech (absent)
 gait and speech normal => gait and speech (absent)
 speech: absent => absent speech
