@@ -379,6 +379,11 @@ def may_hold_cue(cell: str, codes: tuple[str, ...]) -> bool:
     return any(cue <= words for word in words if word in phrases for cue in phrases[word])
 
 
+def comes_to_patient(cell: str) -> bool:
+    """Whether a cell that begins with a relative speaks of the patient, too."""
+    return any(said == "present" for _, said in relatives.turns(cell))
+
+
 def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:
     """What a cell says of those behind it that is a cue and a colon: "FH:", "Denies:"."""
     if relatives.alone(cell):
@@ -421,6 +426,9 @@ def cues_inside(cell: str, codes: tuple[str, ...]) -> tuple[InnerCue, ...]:
     ]
     of_relatives = relatives.inside(cell)
     cues = [InnerCue(*span, "family", False, False, False) for span in of_relatives]
+    for (start, end), said in relatives.turns(cell):
+        if all(end <= cue.start or start >= cue.end for cue in cues):
+            cues.append(InnerCue(start, end, said, False, True, False))
     covered = 0
     for place, (start, _) in enumerate(words):
         first = cell[start : words[place][1]].lower().rstrip(_MARKS)

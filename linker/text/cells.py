@@ -305,7 +305,9 @@ def _may_be_signed(text: str) -> bool:
 def _heading_of(piece: str, codes: tuple[str, ...]) -> Assertion | None:
     """What the beginning of a piece up to a colon says of all names behind it."""
     head, colon, _ = piece.partition(":")
-    return assertion.heading(head.strip() + colon, codes) if colon else None
+    if not colon or assertion.comes_to_patient(piece):  # "mother: asthma, self: gout"
+        return None
+    return assertion.heading(head.strip() + colon, codes)
 
 
 def without_label(text: str, labels: tuple[str, ...], is_name: IsName) -> str:

@@ -39,6 +39,13 @@ _IN_TEXTS = "text"  # the field that opens running text to a name
 _REMEMBERED = 30_000  # texts whose meanings are kept
 _LONGEST = 80  # characters of a text that is looked up
 _INNER = re.compile(r"(?<= )(?:(?:the|a|an|my|his|her) )+")
+_UNABLE = re.compile(
+    "(?:(?:i|he|she|patient|pt|child|baby) )?"
+    "(?:cant|cannot|can not|can no longer|could not|couldnt"
+    "|(?:(?:is|am|im|was|being) )?(?:unable|not able|no longer able) to"
+    "|(?:isnt|wasnt) able to|inability to) "
+    "(.+?)(?: at all| any ?more| any longer)?"
+)
 _ARTICLES = ("the ", "a ", "an ", "my ")
 
 
@@ -111,9 +118,17 @@ def form_of(text: str) -> str:
 
     >>> form_of("Athlete’s foot"), form_of("colour-blind"), form_of("ringing in the ears")
     ('athletes foot', 'color blind', 'ringing in ears')
+    >>> form_of("can't walk"), form_of("is unable to walk"), form_of("cannot walk any more")
+    ('cant walk', 'cant walk', 'cant walk')
     """
     form = normalize(text.replace("’", "'").replace("'", ""))
-    return _INNER.sub("", american(form))
+    return _with_cant(_INNER.sub("", american(form)))
+
+
+def _with_cant(form: str) -> str:
+    """A form that says what somebody is not able to do, with "cant" for all ways to say so."""
+    unable = _UNABLE.fullmatch(form)
+    return f"cant {unable[1]}" if unable else form
 
 
 def _without_article(text: str) -> str:

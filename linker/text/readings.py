@@ -25,7 +25,7 @@ from linker.text.mentions import Definitions, TextOptions
 from linker.text.modifiers import Modifiers
 from linker.text.normalize import BROKEN
 from linker.text.short_forms import ShortForms
-from linker.text.word_forms import of_eponym
+from linker.text.word_forms import common_form, is_common, of_eponym
 
 _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
@@ -399,7 +399,9 @@ class Reader:
         known = self.names.has_form
         one = respelt.removesuffix(" s")
         if " " not in one:
-            return of_eponym(f"{one} s", known)
+            is_free = one != respelt or not is_common(one)
+            form = f"{one} s" if is_free else common_form(one)  # "trunk" is no eponym
+            return of_eponym(form, known)
         headed = (f"{respelt} syndrome", f"{respelt} disease")  # "budd chiary"
         return next(filter(known, headed), "")
 

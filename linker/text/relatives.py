@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 
-from linker.records import Span
+from linker.records import Assertion, Span
 from linker.text.normalize import rows_of
 
 _AGE = (
@@ -55,7 +55,9 @@ class _Patterns:
         short: the same of each language, in capitals.
         history, relative: other beginnings.
         behind_history, behind_relative: ends.
+        birth: a beginning of what is said of somebody's mother.
         inside: what speaks of relatives in front of a name, anywhere in a cell.
+        turn: the next relative, or the patient, in a cell that begins with one.
     """
 
     words: frozenset[str]
@@ -68,7 +70,9 @@ class _Patterns:
     relative: re.Pattern[str]
     behind_history: re.Pattern[str]
     behind_relative: re.Pattern[str]
+    birth: re.Pattern[str]
     inside: re.Pattern[str]
+    turn: re.Pattern[str]
 
 
 def _either(words: list[str]) -> str:
@@ -123,10 +127,12 @@ def _patterns() -> _Patterns:
             rf"(?P<mark>[\s,;:(\[=/–-]*){start}(?P<in>(?:{part['in']}\s+)*)"
             rf"(?P<who>{all_of_them}){end}"
         ),
+        compiled(rf"^\s*{part['birth']}\s+(?:{part['article']}\s+)*"),
         compiled(
             rf"(?<!\bin\s)(?:{all_of_them}(?:\s+{part['verb']})+|{all_of_them}\s*:"
             rf"|{history}(?:\s*{part['of']}|\s*:)*)"
         ),
+        compiled(rf"(?:{all_of_them}|(?P<self>{part['self']}))(?:\s*:)?"),
     )
 
 
@@ -166,6 +172,10 @@ def before(cell: str, codes: tuple[str, ...]) -> OfRelative | None:
         match = pattern.match(cell)
         if match and match[0].count("(") <= match[0].count(")"):
             return _left(cell[match.end() :], is_weak=pattern is patterns.heading)
+    if birth := patterns.birth.match(cell):
+        cell = cell[birth.end() :]
+        if mother := patterns.behind_relative.search(cell, max(0, len(cell) - _LONGEST_END)):
+            return _left(cell[: mother.start()], is_weak=False)
     if match := patterns.relative.match(cell):
         is_apart = match["verbs"].strip() or match["mark"].strip(" ,")
         is_weak = not is_apart and not patterns.surely.search(match["who"])
@@ -194,6 +204,20 @@ def inside(cell: str) -> list[Span]:
     if not _speaks_of_relatives(cell, patterns):
         return []
     return [match.span() for match in patterns.inside.finditer(cell)]
+
+
+def turns(cell: str) -> list[tuple[Span, Assertion]]:
+    """Where a cell that begins with a relative comes to the next one, or to the patient.
+
+    "Mother asthma, brother gout, self migraine": what follows is "family", or "present".
+    """
+    patterns = _patterns()
+    if not _speaks_of_relatives(cell, patterns) or not patterns.relative.match(cell):
+        return []
+    found: list[tuple[Span, Assertion]] = []
+    for match in patterns.turn.finditer(cell):
+        found.append((match.span(), "present" if match["self"] else "family"))
+    return found
 
 
 def alone(cell: str) -> bool:

@@ -35,6 +35,7 @@ ROWS = [
     "D:14\tHyponatremia\t",
     "D:15\tSpinal Fractures\t",
     "D:16\tDepression\t",
+    "D:17\tInsomnia\t",
 ]
 
 
@@ -68,6 +69,8 @@ def best(linker: Linker, text: str) -> Candidate:
         ("no energy", "D:7", "no energy"),  # which denies nothing
         ("the runs", "D:10", "the runs"),
         ("severe pop eyes", "D:4", "pop eyes"),
+        ("unable to sleep", "D:17", "can't sleep"),
+        ("not able to sleep", "D:17", "can't sleep"),
     ],
 )
 def test_an_everyday_name_is_sure(linker: Linker, text: str, concept: str, name: str) -> None:

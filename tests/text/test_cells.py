@@ -182,6 +182,30 @@ def test_what_relatives_have_is_told(mark: str) -> None:
         assert (normalize(part.text), part.assertion) == (normalize(name), "family")
 
 
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("mother asthma, self gout", "asthma (family) + gout"),
+        ("mother: asthma, self: gout", "asthma (family) + gout"),
+        ("mum asthma me gout", "asthma (family) + gout"),
+        ("mother asthma, patient has gout", "asthma (family) + gout"),
+        ("father gout mother asthma", "gout (family) + asthma (family)"),
+        ("maternal aunt gout, twin brother asthma", "gout (family) + asthma (family)"),
+        ("dad asthma, me gout", "asthma (family) + gout"),
+        ("gout, mother asthma", "gout + asthma (family)"),
+        ("Mutter gout Vater asthma", "gout (family) + asthma (family)"),
+        ("madre gout, paciente asthma", "gout (family) + asthma"),
+        ("born to gout positive mother", "gout (family)"),
+        ("born to a mother with gout", "gout (family)"),
+        ("infant of gout father", "gout (family)"),
+        ("hijo de madre con gout", "gout (family)"),
+        ("self gout", "self gout"),
+    ],
+)
+def test_relatives_and_the_patient_take_turns(cell: str, expected: str) -> None:
+    assert read(cell) == expected
+
+
 SHORT_HEADINGS = [("FA", "de"), ("AF", "fr"), ("AF", "es"), ("AHF", "es")]
 
 

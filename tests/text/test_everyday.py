@@ -113,6 +113,45 @@ def test_an_everyday_adjective_opens_no_name_to_running_text(first: str) -> None
     assert [name for name in names if not any(sign in name for sign in signs)] == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "can't sleep",
+        "can’t sleep",
+        "cannot sleep",
+        "Can not sleep",
+        "unable to sleep",
+        "is unable to sleep",
+        "not able to sleep",
+        "Patient is not able to sleep at all",
+        "no longer able to sleep",
+        "couldn't sleep",
+        "inability to sleep",
+        "she can no longer sleep any more",
+    ],
+)
+def test_one_form_has_all_that_somebody_is_not_able_to_do(text: str) -> None:
+    assert form_of(text) == "cant sleep"
+
+
+def test_what_is_something_else_has_another_form() -> None:
+    for text in ("able to sleep", "can sleep", "unable", "cannot", "canted sleep", "sleep"):
+        assert form_of(text) == text
+
+
+def test_the_table_says_once_what_somebody_is_not_able_to_do() -> None:
+    names = {n.name for n in shipped() if form_of(n.name).startswith("cant ")}
+    assert len(names) >= 100
+    assert [name for name in names if not name.startswith("can't ")] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["funny turn", "yeast infection", "blackout", "nervous breakdown", "wind", "senile"]
+)
+def test_what_means_several_things_has_several_rows(name: str) -> None:
+    assert len({n.target for n in shipped() if n.name == name}) > 1
+
+
 def test_forms_are_stable() -> None:
     for name in shipped():
         assert form_of(form_of(name.name)) == form_of(name.name)

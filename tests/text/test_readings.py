@@ -215,6 +215,24 @@ def test_a_word_is_not_completed_beside_a_name_that_it_may_be() -> None:
     assert ("feer s disease",) in [way.forms for way in read(Reader(names, OPTIONS), "ffeer")]
 
 
+@pytest.mark.parametrize(
+    ("respelt", "form"),
+    [
+        ("trunk", ""),
+        ("wilson", "wilson s disease"),
+        ("heart", ""),
+        ("quuxy", "quuxy s disease"),
+    ],
+)
+def test_a_common_word_that_is_respelt_is_no_eponym(respelt: str, form: str) -> None:
+    forms = ["trunk ataxia", "wilson s disease", "wilson disease", "heart disease"]
+    known = frozenset([*forms, "quuxy s disease"])
+    names = NameForms(known, normalize, lambda _: [respelt])
+    found = read(Reader(names, OPTIONS), "quuxx")
+    listed = [way.forms[0] for way in found if way.parts[0].is_listed]
+    assert listed == ([form] if form else [])
+
+
 @pytest.mark.parametrize(("words", "is_completed"), [(10, True), (10_000, False)])
 def test_a_cell_that_is_too_long_is_not_completed(words: int, is_completed: bool) -> None:
     completed: list[str] = []
