@@ -206,9 +206,9 @@ def _is_moved(first: str, second: str) -> bool:
 
 
 def _skeleton(word: str) -> str:
-    """A word without the vowels behind its first letter, and without double letters."""
+    """A word without the vowels and each h behind its first letter, and double letters once."""
     consonants = [
-        letter for place, letter in enumerate(word) if not place or letter not in "aeiouy"
+        letter for place, letter in enumerate(word) if not place or letter not in "aeiouyh"
     ]
     return "".join(letter for letter, _ in groupby(consonants))
 

@@ -49,6 +49,7 @@ class _Table:
         weak: phrases of cells that count only where the rest is a name.
         foreign: those of them that are of none of the languages.
         normal: phrases of cells that say that a thing is as it should be.
+        lacking: phrases of denial that say of a function that it is not there.
         things: phrases of cells that do not count where the rest ends with a name.
         tests: phrases of cells that may be the result of a test of a disease beside them.
         labels: words of labels, and what they say of the names behind.
@@ -65,6 +66,7 @@ class _Table:
     connectives: set[str] = field(default_factory=set)
     tests: set[str] = field(default_factory=set)
     normal: set[tuple[str, str]] = field(default_factory=set)
+    lacking: set[tuple[str, str]] = field(default_factory=set)
     things: set[tuple[str, str]] = field(default_factory=set)
     labels: dict[str, Assertion] = field(default_factory=dict)
     leads: dict[str, set[str]] = field(default_factory=lambda: {"before": set(), "behind": set()})
@@ -129,9 +131,13 @@ def _table(codes: tuple[str, ...]) -> _Table:
             continue
         elif phrase not in table.cell[side]:
             is_normal = said == "normal"
-            table.cell[side][phrase] = "absent" if is_normal else cast(Assertion, said)
             if is_normal:
                 table.normal.add((side, phrase))
+            if said == "lacking":
+                table.lacking.add((side, phrase))
+            if said in ("normal", "lacking"):
+                said = "absent"
+            table.cell[side][phrase] = cast(Assertion, said)
             if is_other:
                 table.foreign.add((side, phrase))
             if where == "thing":
@@ -175,6 +181,7 @@ class Cue:
     is_weak: bool  # whether it counts only where the rest is a name
     is_normal: bool = False  # whether it says that the rest is as it should be
     is_result: bool = False  # whether it may be the result of a test: "negative"
+    is_lacking: bool = False  # whether it says of a function that it is not there
 
 
 _TURNED: dict[Assertion, Assertion] = {  # what "not" in front of a cue makes of it
@@ -253,7 +260,15 @@ def _cue_of_phrase(
             key in table.normal and _is_diseased(rest, key in table.things, is_name)
         ):
             said = table.cell["before"][phrase]
-            cues.append(Cue(said, rest, key in table.weak, key in table.normal))
+            cues.append(
+                Cue(
+                    said,
+                    rest,
+                    is_weak=key in table.weak,
+                    is_normal=key in table.normal,
+                    is_lacking=key in table.lacking,
+                )
+            )
     if cues and any(map(str.isalnum, cues[-1].rest)):
         return next((cue for cue in cues if is_name(cue.rest)), cues[-1])
     return _cue_behind(cell, table, is_name) if is_behind else None
@@ -301,7 +316,7 @@ def _cue_behind(cell: str, table: _Table, is_name: Callable[[str], bool]) -> Cue
         is_result = phrase.split()[-1] in table.tests  # "was negative", too
         if denied := _NOT.fullmatch(rest):
             rest, said = denied[1], "present" if is_normal else _TURNED[said]
-        return Cue(said, rest.strip(), is_weak, is_normal, is_result)
+        return Cue(said, rest.strip(), is_weak, is_normal, is_result, key in table.lacking)
     return None
 
 

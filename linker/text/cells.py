@@ -222,7 +222,8 @@ def _without_results(
 
     A test that is normal or negative does not deny the disease that it was made for.
     """
-    if is_name(piece) or len(piece) > _LONGEST_LABELLED:
+    is_marked = _BRACKETS.search(piece) or _BEFORE_RESULT.search(piece)
+    if not is_marked or len(piece) > _LONGEST_LABELLED or is_name(piece):
         return piece
 
     def is_disease(text: str) -> bool:
@@ -600,11 +601,13 @@ def bare(
         behind: whether cues at the end are.
 
     Returns:
-        For a function that is lacking the name of that, or an empty text.
+        For a function that is lacking the name of that, or an empty text, as for one that is denied
+        otherwise: "spleen not palpable".
     """
     known = is_known or is_name
     said, text, before = _PRESENT, text.strip(), ""
     is_normal = False
+    is_lacking = False
     if "?" in (text[:2] + text[-3:]):
         said, text = "possible", _ASKED.sub(" ", text).strip()
     for _ in range(_MOST_ROUNDS):
@@ -627,8 +630,9 @@ def bare(
         ):
             text, said = cue.rest, stronger(said, cue.assertion)
             is_normal = is_normal or cue.is_normal
+            is_lacking = is_lacking or cue.is_lacking
     if said == "absent" and not is_normal and is_function(text):
-        finding = next(filter(is_name, lacking(text)), "")
+        finding = next(filter(is_name, lacking(text) if is_lacking else ()), "")
         if finding or not is_name(text):
             return CellPart(finding)
     return CellPart(text, said)

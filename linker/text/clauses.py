@@ -164,7 +164,10 @@ def denying_name(cell: str, codes: tuple[str, ...], is_whole: IsName) -> str:
     are those of `cut`.
     """
     cues = assertion.cues_inside(cell, codes)
-    denials = [cue for cue in cues if cue.is_denial and _has_letters(cell[: cue.start])]
+    inner = [
+        cue for cue in cues if _has_letters(cell[: cue.start]) and _has_letters(cell[cue.end :])
+    ]
+    denials = [cue for cue in inner if cue.is_denial]  # not the one of "uterus: no"
     if not 0 < len(denials) <= _MOST_DENIALS or any(
         _OR.search(cell[: cue.start]) for cue in denials
     ):

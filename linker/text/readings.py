@@ -126,10 +126,11 @@ class NameForms:
 def _turned(form: str) -> Iterator[str]:
     """A text with its last words first: "sinusitis acute" as "acute sinusitis".
 
-    The mark of an item is no word of a name: "1) thrombocytopenia" is not "thrombocytopenia 1".
+    The mark of an item is no word of a name: "1) thrombocytopenia" is not "thrombocytopenia 1"; an
+    answer is none, either: "appetite: no" is not "no appetite".
     """
     words = form.split()
-    if len(words) > _MOST_TURNED:
+    if len(words) > _MOST_TURNED or words[-1:] == ["no"]:
         return
     first = next((i for i, word in enumerate(words) if not _ITEM.fullmatch(word)), len(words))
     for cut in range(first + 1 if first else 1, len(words)):

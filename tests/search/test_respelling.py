@@ -85,6 +85,7 @@ def test_words_nearby(known: list[str], word: str) -> None:
         ("gotu", "goti goti gout gut", ["gout", "goti"]),  # the same letters; none of three letters
         ("wegner", "werner werner werner wegener", ["wegener", "werner"]),  # a vowel was left out
         ("chron", "crohn chroma", ["crohn"]),  # a letter that stands elsewhere
+        ("corea", "core core core chorea", ["chorea", "core"]),  # a silent letter was left out
         ("chrons", "crohn", ["crohn"]),
         ("cirrhotic", "cirrhosis", ["cirrhosis"]),
         ("anaemic", "anemia", []),  # two letters: `respelt` has American spelling

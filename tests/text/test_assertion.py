@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker.records import ASSERTIONS
-from linker.text.assertion import Cue, _rows, cue_of, in_text
+from linker.text.assertion import _rows, cue_of, in_text
 
 EN = ("en",)
 
@@ -45,7 +45,9 @@ def none(text: str) -> bool:
     ],
 )
 def test_a_cue_of_a_cell(cell: str, assertion: str, rest: str) -> None:
-    assert cue_of(cell, EN, none) == Cue(assertion, rest, False)  # type: ignore[arg-type]
+    cue = cue_of(cell, EN, none)
+    assert cue is not None
+    assert (cue.assertion, cue.rest, cue.is_weak) == (assertion, rest, False)
 
 
 @pytest.mark.parametrize(

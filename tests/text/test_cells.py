@@ -392,7 +392,7 @@ def test_any_cell_of_marks_and_names_is_read(cell: str) -> None:
 
 NORMAL_NAMES = {
     *("reflex abnormal", "gout", "asthma", "glaucoma", "normal tension glaucoma", "syndrome"),
-    *("absent speech", "loss of appetite", "pain"),
+    *("absent speech", "loss of appetite", "pain", "uterus absent"),
 }
 NORMAL = """
 reflexes: normal => reflexes (absent)
@@ -451,6 +451,26 @@ gait and speech normal => gait and speech (absent)
 speech: absent => absent speech
 no speech => absent speech
 appetite - nil => loss of appetite
+no speech => absent speech
+speech not present => absent speech
+without speech => absent speech
+speech: no =>
+speech - no =>
+speech - n =>
+uterus: no =>
+uterus: none => uterus absent
+speech: - =>
+speech no =>
+speech: negative =>
+speech: not seen =>
+speech not palpable =>
+speech was not visualised =>
+speech not identified =>
+denies speech =>
+no visible speech =>
+speech: nein =>
+pain: no => pain (absent)
+pain not seen => pain (absent)
 reflexes: absent =>
 no left kidney =>
 pain: none => pain (absent)

@@ -9,7 +9,7 @@ import pytest
 from linker.text.british import Spellings
 from linker.text.mentions import Definitions, TextOptions
 from linker.text.normalize import normalize
-from linker.text.readings import NameForms, PartWording, Reader, Wording
+from linker.text.readings import NameForms, PartWording, Reader, Wording, _turned
 from linker.text.short_forms import ShortForms
 
 FORMS = frozenset(
@@ -301,3 +301,8 @@ def test_a_modifier_is_no_answer_beside_a_name(line: str) -> None:
     cell, _, expected = line.partition(": ")
     reader = Reader(NameForms({*names, *modifiers}, normalize), OPTIONS)
     assert told(read(reader, cell)) == expected
+
+
+@pytest.mark.parametrize(("form", "is_turned"), [("appetite no", False), ("sinusitis acute", True)])
+def test_an_answer_is_no_first_word_of_a_name(form: str, is_turned: bool) -> None:
+    assert bool(list(_turned(form))) is is_turned
