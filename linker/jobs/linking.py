@@ -228,7 +228,8 @@ def _check_form(form: str, also: bool, sets: bool) -> None:
 
 def lends(linker: Linker) -> bool:
     """Whether answers may have sources: other vocabularies, or names that people use."""
-    return len(linker.dictionary.lent_rows) > 0 or len(linker.everyday) > 0
+    has_names = len(linker.everyday) > len(linker.everyday.short_forms)  # which have no source
+    return len(linker.dictionary.lent_rows) > 0 or has_names
 
 
 def chunks(

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -255,13 +255,17 @@ class Engine:
                 continue
             for row in range(*found.indptr[text : text + 2].tolist()):
                 concept = int(found.concepts[row])
-                names = [dictionary.names[name] for name in dictionary.name_rows(concept).tolist()]
                 wanted[row] = demand.allows(
                     normalize(dictionary.preferred_name(concept)),
                     normalize(dictionary.names[int(found.entries[row])]),
-                    map(normalize, names),
+                    partial(self._normal_names, concept),
                 )
         return wanted
+
+    def _normal_names(self, concept: int) -> Iterator[str]:
+        """The names of a concept in normal form."""
+        for row in self.dictionary.name_rows(concept).tolist():
+            yield self.normalize(self.dictionary.names[row])
 
     def _outside(self, answers: Sequence[Answer]) -> NDArray[np.float64]:
         """How probable it is that nothing, or a concept outside of the part, is meant, (mentions,).
@@ -556,15 +560,15 @@ class Engine:
         if values[PLACE["same_words"]] or part.form in self.generator.table:
             return False
         words = part.form.split()
-        name = self.normalize(self.dictionary.names[self._first_entry(ranking, lookup)]).split()
+        name = self.generator.table.texts[int(ranking.batch.found.names[row])].split()
         if values[PLACE["of_mention"]] > 0:
             return adds_direction(words, name) or has_other_word(words, name)
         if not are_other_words(words, name):
             return False
         if values[PLACE["of_concept"]] == 0:
             return True
-        rows = self.dictionary.name_rows(int(ranking.batch.found.concepts[row])).tolist()
-        others = [self.normalize(self.dictionary.names[other]).split() for other in rows]
+        concept = int(ranking.batch.found.concepts[row])
+        others = [name.split() for name in self._normal_names(concept)]
         return not any(shares_words(words, other) for other in others if not says_more(other))
 
     def _first_entry(self, ranking: Ranking, lookup: int) -> int:

@@ -152,8 +152,8 @@ class Lengthening:
         known = frozenset((number,)) if number >= 0 else frozenset[int]()
         begun = frozenset[int]()
         if text.isalpha() and len(text) >= _SHORTEST - has_point:
-            american = text.replace("ae", "e").replace("oe", "e")  # as the words are
-            begun = self._beginning_with(american)
+            # as `stem` spells words; `american` leaves short ones ("haem", "oede") as they are
+            begun = self._beginning_with(text.replace("ae", "e").replace("oe", "e"))
         if known and not has_point:
             times = int(self._words.times[number])
             most = max((int(self._words.times[word]) for word in begun), default=0)

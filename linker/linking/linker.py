@@ -472,14 +472,19 @@ class Linker:
 
     @cached_property
     def everyday(self) -> EverydayNames:
-        """The names that people use that its dictionary is lent; a part has those of the whole."""
+        """The names that people use that its dictionary is lent; a part has those of the whole.
+
+        Names are English; short forms of notes are written in other languages, too.
+        """
         if self.whole:
             return self.whole.everyday
         options = self.options.text
-        if not options.everyday or options.biosyn or "en" not in options.codes:
+        if not options.everyday or options.biosyn:
             return EverydayNames()
-        table = self.generator.table
-        return everyday.lent(self.dictionary, table, self.normalize, everyday_names.shipped())
+        names = everyday_names.shipped()
+        if "en" not in options.codes:
+            return EverydayNames(short_forms=[name for name in names if name.is_short_form])
+        return everyday.lent(self.dictionary, self.generator.table, self.normalize, names)
 
     def rank_names(self, texts: Sequence[str], k: int) -> list[NameOrders]:
         """The k best names of each text, for the protocol `biosyn`; see `Engine.names`."""

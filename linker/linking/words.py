@@ -37,6 +37,7 @@ def stem(word: str) -> str:
         return str(_ROMAN[word])
     if len(word) < _SHORTEST or not word.isalpha():
         return word
+    # not `linker.text.british.american`: stored models hold the words as they are spelt here
     word = word.replace("ae", "e").replace("oe", "e")
     if word.endswith("ies"):
         return word[:-3] + "y"

@@ -11,7 +11,7 @@ import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 
 import numpy as np
@@ -27,6 +27,7 @@ _LONGEST = 40
 _MOST = 3  # words that one may stand for
 _MOST_UNKNOWN = 3  # words of a text that are respelt
 _MOST_LOST = 8  # words of a text that are completed
+_REMEMBERED = 10_000  # words with lost letters whose completions are kept
 
 
 class WordsNearby:
@@ -65,6 +66,7 @@ class Respelling:
 
     def __init__(self, table: NameTable) -> None:
         self._table = table
+        self.complete = lru_cache(_REMEMBERED)(self._complete)
 
     @cached_property
     def _times(self) -> Counter[str]:
@@ -130,12 +132,14 @@ class Respelling:
         most = _MOST if len(lost) <= _MOST_UNKNOWN else 1  # else there are too many texts
         texts = [""]
         for word in words:
-            others = self._complete(word)[:most] if LOST in word else [word]
+            others = self.complete(word)[:most] if LOST in word else [word]
             texts = [f"{start} {other}".strip() for start in texts for other in others]
         return sorted(texts, key=lambda complete: not is_name(complete))
 
     def _complete(self, word: str) -> list[str]:
         """The words that one with lost letters may be, the most frequent first."""
+        if len(word) > _LONGEST:
+            return []
         runs = re.split(f"({LOST}+)", word)
         letters = (rf"[^\W\d_]{{1,{len(run)}}}" if LOST in run else re.escape(run) for run in runs)
         pattern = re.compile("".join(letters))
@@ -202,9 +206,9 @@ def _is_moved(first: str, second: str) -> bool:
 
 
 def _skeleton(word: str) -> str:
-    """A word without the vowels behind its first letter, and without double letters."""
+    """A word without the vowels and each h behind its first letter, and double letters once."""
     consonants = [
-        letter for place, letter in enumerate(word) if not place or letter not in "aeiouy"
+        letter for place, letter in enumerate(word) if not place or letter not in "aeiouyh"
     ]
     return "".join(letter for letter, _ in groupby(consonants))
 

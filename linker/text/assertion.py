@@ -49,6 +49,7 @@ class _Table:
         weak: phrases of cells that count only where the rest is a name.
         foreign: those of them that are of none of the languages.
         normal: phrases of cells that say that a thing is as it should be.
+        lacking: phrases of denial that say of a function that it is not there.
         things: phrases of cells that do not count where the rest ends with a name.
         tests: phrases of cells that may be the result of a test of a disease beside them.
         labels: words of labels, and what they say of the names behind.
@@ -65,6 +66,7 @@ class _Table:
     connectives: set[str] = field(default_factory=set)
     tests: set[str] = field(default_factory=set)
     normal: set[tuple[str, str]] = field(default_factory=set)
+    lacking: set[tuple[str, str]] = field(default_factory=set)
     things: set[tuple[str, str]] = field(default_factory=set)
     labels: dict[str, Assertion] = field(default_factory=dict)
     leads: dict[str, set[str]] = field(default_factory=lambda: {"before": set(), "behind": set()})
@@ -129,9 +131,13 @@ def _table(codes: tuple[str, ...]) -> _Table:
             continue
         elif phrase not in table.cell[side]:
             is_normal = said == "normal"
-            table.cell[side][phrase] = "absent" if is_normal else cast(Assertion, said)
             if is_normal:
                 table.normal.add((side, phrase))
+            if said == "lacking":
+                table.lacking.add((side, phrase))
+            if said in ("normal", "lacking"):
+                said = "absent"
+            table.cell[side][phrase] = cast(Assertion, said)
             if is_other:
                 table.foreign.add((side, phrase))
             if where == "thing":
@@ -174,6 +180,8 @@ class Cue:
     rest: str  # the cell without it
     is_weak: bool  # whether it counts only where the rest is a name
     is_normal: bool = False  # whether it says that the rest is as it should be
+    is_result: bool = False  # whether it may be the result of a test: "negative"
+    is_lacking: bool = False  # whether it says of a function that it is not there
 
 
 _TURNED: dict[Assertion, Assertion] = {  # what "not" in front of a cue makes of it
@@ -200,7 +208,7 @@ _JOINED = re.compile(r"\w-([^\W\d_]+)\W*$")  # "seizure-free"
 _SET_APART = ":([=–−-~"
 _LONGEST = 8  # words of a cue
 _TESTED = re.compile(  # the end of a text that a result behind it is rather of: "tumor HER2"
-    r"[\s,](?:[A-Z][A-Z0-9/+-]{1,9}|(?<=, )[\w-]+|(?i:rh|rhesus|gram|double|triple|smear|culture"
+    r"[\s,(\[](?:[A-Z][A-Z0-9/+-]{1,9}|(?<=, )[\w-]+|(?i:rh|rhesus|gram|double|triple|smear|culture"
     r"|sputum|nod(?:e|es|al)|margins?|receptors?|antibod(?:y|ies)|antigen|factor|cytology|biopsy"
     r"|tests?|screen|swab|pcr|serology|markers?|mutation|stain(?:ing)?|coombs|group|symptoms?))$"
 )
@@ -219,7 +227,7 @@ def cue_of(
         is_name: tells the names of the dictionary.
         behind: whether one at the end is looked for.
     """
-    first = relatives.before(cell)
+    first = relatives.before(cell, codes)
     if first and not first.is_weak:
         return Cue("family", first.rest, False)
     last = relatives.behind(cell) if behind else None
@@ -252,7 +260,15 @@ def _cue_of_phrase(
             key in table.normal and _is_diseased(rest, key in table.things, is_name)
         ):
             said = table.cell["before"][phrase]
-            cues.append(Cue(said, rest, key in table.weak, key in table.normal))
+            cues.append(
+                Cue(
+                    said,
+                    rest,
+                    is_weak=key in table.weak,
+                    is_normal=key in table.normal,
+                    is_lacking=key in table.lacking,
+                )
+            )
     if cues and any(map(str.isalnum, cues[-1].rest)):
         return next((cue for cue in cues if is_name(cue.rest)), cues[-1])
     return _cue_behind(cell, table, is_name) if is_behind else None
@@ -295,12 +311,18 @@ def _cue_behind(cell: str, table: _Table, is_name: Callable[[str], bool]) -> Cue
         is_apart = mark in _SET_APART and not is_joined
         is_weak = is_joined or (key in table.weak and not is_apart)
         if phrase in table.tests and not is_joined:
-            is_weak = bool(_TESTED.search(rest))
+            is_weak = names_test(rest)
         is_normal = key in table.normal
+        is_result = phrase.split()[-1] in table.tests  # "was negative", too
         if denied := _NOT.fullmatch(rest):
             rest, said = denied[1], "present" if is_normal else _TURNED[said]
-        return Cue(said, rest.strip(), is_weak, is_normal)
+        return Cue(said, rest.strip(), is_weak, is_normal, is_result, key in table.lacking)
     return None
+
+
+def names_test(text: str) -> bool:
+    """Whether a text ends with what is tested rather than with a disease: "tumor HER2"."""
+    return _TESTED.search(text) is not None
 
 
 def _phrase(text: str, phrases: Mapping[str, Assertion], leads: Collection[str] = ()) -> str:
@@ -357,13 +379,18 @@ def may_hold_cue(cell: str, codes: tuple[str, ...]) -> bool:
     return any(cue <= words for word in words if word in phrases for cue in phrases[word])
 
 
+def comes_to_patient(cell: str) -> bool:
+    """Whether a cell that begins with a relative speaks of the patient, too."""
+    return any(said == "present" for _, said in relatives.turns(cell))
+
+
 def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:
     """What a cell says of those behind it that is a cue and a colon: "FH:", "Denies:"."""
     if relatives.alone(cell):
         return "family"
     if not cell.endswith(":"):
         return None
-    if relatives.before(f"{cell} x") == relatives.OfRelative("x", False):
+    if relatives.before(f"{cell} x", codes) == relatives.OfRelative("x", False):
         return "family"
     phrases = _table(codes).cell["before"]
     return phrases.get(_phrase(cell, phrases))
@@ -399,6 +426,9 @@ def cues_inside(cell: str, codes: tuple[str, ...]) -> tuple[InnerCue, ...]:
     ]
     of_relatives = relatives.inside(cell)
     cues = [InnerCue(*span, "family", False, False, False) for span in of_relatives]
+    for (start, end), said in relatives.turns(cell):
+        if all(end <= cue.start or start >= cue.end for cue in cues):
+            cues.append(InnerCue(start, end, said, False, True, False))
     covered = 0
     for place, (start, _) in enumerate(words):
         first = cell[start : words[place][1]].lower().rstrip(_MARKS)

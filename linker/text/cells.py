@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from typing import Literal
 
 from linker.records import Assertion, Span
-from linker.text import assertion, clauses, composites, scales
+from linker.text import assertion, clauses, composites, scales, things
 from linker.text.assertion import stronger
 from linker.text.clauses import Clause
 from linker.text.composites import IsName
@@ -28,6 +28,7 @@ LABEL_ENDS = " :=|–—-"
 """What may stand between the label of a field and what is entered."""
 _MOST_LABELS = 3  # colons and dashes that may stand behind a label
 _MOST_ROUNDS = 10  # in which marks and cues are taken off
+_MOST_RESULTS = 4  # of tests, in brackets or behind other marks
 _LONGEST_NAME = 200  # characters of a text that may be a name, or end with one
 _LONGEST_LABELLED = 400  # characters of a name with a label in front of it
 _END = 200  # characters in which what stands behind a name is looked for
@@ -82,6 +83,9 @@ _ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)](?:\s*(?=[^\W\d_])|\s+(?
 _DIVIDES = re.compile(r",|\s[-–—]+\s")  # names of which a cue behind the last holds for it alone
 _LAST = re.compile(r"(.*\S)(?:\s*,\s*|\s+[-–—]+\s+|\s+with\s+)(.+)", re.DOTALL)
 _BUT = re.compile(r",?\s+but\s+(?=(?:with\s+)?(?:no|not|without)\s)", re.IGNORECASE)
+_BEFORE_RESULT = re.compile(r"\s+[-–—]+\s+|\s*(?:/|:(?=\s))\s*")
+_AMONG_TESTED = re.compile(r"\s*[,;:/&+(]\s*|\s+(?:and|or|[-–—]+)\s+")
+_JOINED = re.compile(r"\s(?:and|or|nor|und|et|y)\s", re.IGNORECASE)
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
 
 _STAGE = re.compile(r"(.*[^\W\d_])[ -](?:st\.? |gr\.? |stage )?(\d[ab]?|[IV]{1,3})", re.IGNORECASE)
@@ -171,11 +175,15 @@ def parts(
         text = _ONE["ticked"].sub(r"\1;", text)  # "asthma: no gout: yes"
     pieces = [piece for item in _items(text) for piece in _outside_brackets(item, between)]
     pieces = kept_together(pieces, is_modifier)
+    pieces = [_without_results(piece, is_name, known, codes, is_modifier) for piece in pieces]
     pieces = [part for piece in pieces for part in _without_normal(piece, is_name, known, codes)]
     read = _clauses if lines else _read
     for place, piece in enumerate(pieces):
-        if lines and (values := scales.spans(piece, is_name, is_first=not place)):
-            piece = ", ".join(clauses.without(piece, values))
+        if lines:
+            values = scales.spans(
+                piece, is_name, is_first=not place, is_known=known, is_modifier=is_modifier
+            )
+            piece = ", ".join(clauses.without(piece, values)) if values else piece
         if _ONE["alone"].fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
         cue = piece.strip(" ()[].")
@@ -205,6 +213,52 @@ def _is_plain(text: str, codes: tuple[str, ...]) -> bool:
         and not assertion.may_hold_cue(text, codes)
         and not scales.is_alone(text)
     )
+
+
+def _without_results(
+    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...], is_modifier: IsName
+) -> str:
+    """A piece without the results of tests behind its names: "epilepsy (EEG normal)".
+
+    A test that is normal or negative does not deny the disease that it was made for.
+    """
+    is_marked = _BRACKETS.search(piece) or _BEFORE_RESULT.search(piece)
+    if not is_marked or len(piece) > _LONGEST_LABELLED or is_name(piece):
+        return piece
+
+    def is_disease(text: str) -> bool:
+        name = bare(text, is_name, codes, is_known=is_known).text
+        return _is_named(name, is_name, is_known) and not is_function(name)
+
+    for bracket in list(_BRACKETS.finditer(piece))[: -_MOST_RESULTS - 1 : -1]:
+        tested = _tested(bracket[0], is_name, is_known, codes, is_modifier)
+        before = piece[: bracket.start()]
+        if tested and is_disease(before):
+            piece = f"{before} {piece[bracket.end() :]}".strip().replace(" ,", ",")
+    for mark in list(_BEFORE_RESULT.finditer(piece))[: -_MOST_RESULTS - 1 : -1]:
+        tested = _tested(piece[mark.end() :], is_name, is_known, codes, is_modifier)
+        is_between_names = mark[0].strip() == "/" and not assertion.names_test(f" {tested}")
+        before = piece[: mark.start()]
+        if tested and not is_between_names and is_disease(before):
+            return before
+    return piece
+
+
+def _tested(
+    text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...], is_modifier: IsName
+) -> str:
+    """What a text says to be normal or negative; empty where that may be a disease itself.
+
+    "Type 2" of "diabetes (type 2): negative" is no test.
+    """
+    cue = assertion.cue_of(text.strip(" ()[]{},;:"), codes, is_name)
+    if cue is None or not (cue.is_normal or cue.is_result):
+        return ""
+    members = [member for member in _AMONG_TESTED.split(cue.rest) if member.strip()]
+    if any(is_known(bare(member, is_name, codes).text) for member in members):
+        return ""
+    is_of_disease = things.is_of_disease(cue.rest) or is_modifier(cue.rest)
+    return "" if is_of_disease else cue.rest
 
 
 def _without_normal(
@@ -251,7 +305,9 @@ def _may_be_signed(text: str) -> bool:
 def _heading_of(piece: str, codes: tuple[str, ...]) -> Assertion | None:
     """What the beginning of a piece up to a colon says of all names behind it."""
     head, colon, _ = piece.partition(":")
-    return assertion.heading(head.strip() + colon, codes) if colon else None
+    if not colon or assertion.comes_to_patient(piece):  # "mother: asthma, self: gout"
+        return None
+    return assertion.heading(head.strip() + colon, codes)
 
 
 def without_label(text: str, labels: tuple[str, ...], is_name: IsName) -> str:
@@ -427,9 +483,17 @@ def _of_rests(
         is_name, is_known, codes, is_modifier: as of `parts`.
     """
     members = list(_read(", ".join(rests), is_name, is_known, codes, is_modifier))
-    if len(members) != 1 or (len(rests) == 1 and not denied):
+    if len(members) != 1:
         return members
-    divisible = divided(", ".join(rests), is_name, is_known, codes, is_modifier)
+    text = ", ".join(rests)
+    is_one = _JOINED.search(text) or is_name(members[0].text)  # "gout and jaw tumor syndrome"
+    if not is_one and len(text) <= _LONGEST_NAME:
+        apart = divided(text, is_name, is_known, codes, is_modifier)
+        if _are_diseases(apart, is_name, is_known):
+            return apart
+    if len(rests) == 1 and not denied:
+        return members
+    divisible = divided(text, is_name, is_known, codes, is_modifier)
     divisible = [member for member in divisible if not _ONE["tail"].match(f" {member.text} ")]
     known = sum(is_known(member.text) for member in divisible)
     known_denied = sum(not part.is_doubtful for part in denied)
@@ -445,6 +509,20 @@ def _of_rests(
             for member in _read(rest, is_name, is_known, codes, is_modifier)
         ),
     ]
+
+
+def _are_diseases(members: list[CellPart], is_name: IsName, is_known: IsName) -> bool:
+    """Whether all of some texts are names, or end with one that ends no other one of them.
+
+    "Gout, renal nephropathy" is two, "leukemia, Philadelphia positive leukemia" is one.
+    """
+    texts = [member.text for member in members]
+    last_words = {text.split()[-1].lower() for text in texts}
+    return (
+        1 < len(texts) == len(last_words)
+        and not any(_ONE["tail"].search(f" {text} ") for text in texts)
+        and all(_is_named(text, is_name, is_known) for text in texts)
+    )
 
 
 def _of_clause(
@@ -523,11 +601,13 @@ def bare(
         behind: whether cues at the end are.
 
     Returns:
-        For a function that is lacking the name of that, or an empty text.
+        For a function that is lacking the name of that, or an empty text, as for one that is denied
+        otherwise: "spleen not palpable".
     """
     known = is_known or is_name
     said, text, before = _PRESENT, text.strip(), ""
     is_normal = False
+    is_lacking = False
     if "?" in (text[:2] + text[-3:]):
         said, text = "possible", _ASKED.sub(" ", text).strip()
     for _ in range(_MOST_ROUNDS):
@@ -550,8 +630,9 @@ def bare(
         ):
             text, said = cue.rest, stronger(said, cue.assertion)
             is_normal = is_normal or cue.is_normal
+            is_lacking = is_lacking or cue.is_lacking
     if said == "absent" and not is_normal and is_function(text):
-        finding = next(filter(is_name, lacking(text)), "")
+        finding = next(filter(is_name, lacking(text) if is_lacking else ()), "")
         if finding or not is_name(text):
             return CellPart(finding)
     return CellPart(text, said)

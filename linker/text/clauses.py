@@ -33,6 +33,8 @@ _DENIAL = "\0"
 _WAYS = ((True, False), (False, False), (True, True), (False, True))  # to read cues, see `_renamed`
 _LISTED = re.compile(r",|\s*[+&]\s*|\s+(?:and|plus|und|et|y)\s", re.IGNORECASE)
 _OR = re.compile(r"\bor\s*$", re.IGNORECASE)
+_LONGEST_NAME = 200  # characters in front of the word by which it denies
+_MOST_DENIALS = 3  # in a name
 _MOST_COMMAS = 3  # in a name in front of the word by which it denies
 _NEXT = 5  # cues that may end the scope of one
 _MOST_BOUNDS = 4  # where the scope of a cue may end, of a name that has separators in it
@@ -162,8 +164,13 @@ def denying_name(cell: str, codes: tuple[str, ...], is_whole: IsName) -> str:
     are those of `cut`.
     """
     cues = assertion.cues_inside(cell, codes)
-    denials = [cue for cue in cues if cue.is_denial and _has_letters(cell[: cue.start])]
-    if not denials or any(_OR.search(cell[: cue.start]) for cue in denials):
+    inner = [
+        cue for cue in cues if _has_letters(cell[: cue.start]) and _has_letters(cell[cue.end :])
+    ]
+    denials = [cue for cue in inner if cue.is_denial]  # not the one of "uterus: no"
+    if not 0 < len(denials) <= _MOST_DENIALS or any(
+        _OR.search(cell[: cue.start]) for cue in denials
+    ):
         return ""
     texts = [_renamed(cell, denials, is_linked, is_first) for is_linked, is_first in _WAYS]
     for text in dict.fromkeys(texts):
@@ -203,11 +210,11 @@ def _word_of_name(before: str, head: str, rest: str, is_whole: IsName) -> str:
     """
     if not head or not rest:
         return ""
-    heads = [head]
-    starts = [0, *(match.end() for match in _SEPARATES.finditer(before.rstrip(_EDGE)))]
-    heads += [before[start:].rstrip(_EDGE) for start in reversed(starts[-_MOST_COMMAS - 1 : -1])]
-    heads.append(_LISTED.split(head)[-1])
-    heads.append(_LISTED.split(head)[-1])
+    heads = [head, _LISTED.split(head)[-1]]
+    if len(before) <= _LONGEST_NAME:
+        before = before.rstrip(_EDGE)
+        starts = [0, *(match.end() for match in _SEPARATES.finditer(before))]
+        heads += [before[start:] for start in reversed(starts[-_MOST_COMMAS - 1 : -1])]
     pairs = [(text, rest) for text in heads]
     if listed := _LISTED.search(rest):
         pairs.append((head, rest[: listed.start()]))

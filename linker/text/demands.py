@@ -53,26 +53,33 @@ class Demand:
     negated: tuple[str, ...] = ()
     rest: frozenset[str] = frozenset()
 
-    def allows(self, preferred: str, matched: str, names: Iterable[str]) -> bool:
+    def allows(self, preferred: str, matched: str, names: Callable[[], Iterable[str]]) -> bool:
         """Whether a concept may be the answer.
 
         Args:
             preferred: its preferred name, in normal form, as all are.
             matched: the name that is like the text.
-            names: all its names.
+            names: gives all its names, where they are needed.
         """
-        words = [name.split() for name in names]
         if self.genes:
-            return any(set(gene).issubset(of_name) for gene in self.genes for of_name in words)
-        for word in self.negated:
-            if any(_denies(of_name, word) for of_name in words):
-                continue
-            is_rest = any(self.rest == set(of_name) for of_name in words)
-            if _affirms(preferred.split(), word) or (
-                _affirms(matched.split(), word) and not is_rest
-            ):
-                return False
-        return True
+            words_of_names = (set(name.split()) for name in names())
+            return any(words.issuperset(gene) for words in words_of_names for gene in self.genes)
+        return all(self._allows(word, preferred, matched, names) for word in self.negated)
+
+    def _allows(
+        self, word: str, preferred: str, matched: str, names: Callable[[], Iterable[str]]
+    ) -> bool:
+        """Whether a concept may be the answer for a text that negates a word."""
+        is_affirmed = _affirms(preferred.split(), word)
+        if not is_affirmed and not _affirms(matched.split(), word):
+            return True
+        is_rest = False
+        for name in names():
+            words = name.split()
+            if _denies(words, word):
+                return True
+            is_rest = is_rest or self.rest == set(words)
+        return is_rest and not is_affirmed
 
 
 def demand_of(text: str, expand: Callable[[str], str]) -> Demand | None:

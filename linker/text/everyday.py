@@ -35,9 +35,17 @@ Kind = Literal[
 
 KINDS = get_args(Kind)
 
+_IN_TEXTS = "text"  # the field that opens running text to a name
 _REMEMBERED = 30_000  # texts whose meanings are kept
 _LONGEST = 80  # characters of a text that is looked up
 _INNER = re.compile(r"(?<= )(?:(?:the|a|an|my|his|her) )+")
+_UNABLE = re.compile(
+    "(?:(?:i|he|she|patient|pt|child|baby) )?"
+    "(?:cant|cannot|can not|can no longer|could not|couldnt"
+    "|(?:(?:is|am|im|was|being) )?(?:unable|not able|no longer able) to"
+    "|(?:isnt|wasnt) able to|inability to) "
+    "(.+?)(?: at all| any ?more| any longer)?"
+)
 _ARTICLES = ("the ", "a ", "an ", "my ")
 
 
@@ -47,6 +55,7 @@ class EverydayName(NamedTuple):
     name: str
     target: str  # a name of a dictionary, which it stands for
     kind: Kind
+    is_in_texts: bool = False  # whether running text means nothing else by it
 
     @property
     def is_short_form(self) -> bool:
@@ -54,8 +63,8 @@ class EverydayName(NamedTuple):
         return self.kind == "short" and " " not in self.name and "&" not in self.name
 
     @property
-    def is_in_texts(self) -> bool:
-        """Whether it is clear enough for running text: two words and more, and no slang."""
+    def is_of_mention(self) -> bool:
+        """Whether a marked mention in running text means it: two words and more, and no slang."""
         words = _without_article(self.name).split()
         return self.kind not in ("slang", "short") and len(words) > 1
 
@@ -78,23 +87,29 @@ def shipped() -> tuple[EverydayName, ...]:
 def read(text: str) -> tuple[EverydayName, ...]:
     """Read a table: name, what it stands for and kind, with tabs between; a # begins a note.
 
+    A fourth field, "text", opens running text to a name.
+
     Args:
         text: the table.
 
     Raises:
-        InputError: a row has not three fields, one of them is empty, or the kind is unknown.
+        InputError: a row has other fields, one of them is empty, or the kind is unknown.
     """
     names: list[EverydayName] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith("#"):
             continue
         fields = line.split("\t")
+        is_in_texts = fields[3:] == [_IN_TEXTS]
+        if is_in_texts:
+            fields.pop()
         if len(fields) != 3 or not all(map(str.strip, fields)):
-            raise InputError(FILE, "this is no row of three fields", line=number, value=line)
+            problem = f"this is no row of three fields, and {_IN_TEXTS!r} as a fourth"
+            raise InputError(FILE, problem, line=number, value=line)
         name, target, kind = fields
         if kind not in KINDS:
             raise InputError(FILE, "there is no such kind", line=number, value=kind)
-        names.append(EverydayName(name, target, kind))  # type: ignore[arg-type]
+        names.append(EverydayName(name, target, kind, is_in_texts))  # type: ignore[arg-type]
     return tuple(names)
 
 
@@ -103,9 +118,17 @@ def form_of(text: str) -> str:
 
     >>> form_of("Athlete’s foot"), form_of("colour-blind"), form_of("ringing in the ears")
     ('athletes foot', 'color blind', 'ringing in ears')
+    >>> form_of("can't walk"), form_of("is unable to walk"), form_of("cannot walk any more")
+    ('cant walk', 'cant walk', 'cant walk')
     """
     form = normalize(text.replace("’", "'").replace("'", ""))
-    return _INNER.sub("", american(form))
+    return _with_cant(_INNER.sub("", american(form)))
+
+
+def _with_cant(form: str) -> str:
+    """A form that says what somebody is not able to do, with "cant" for all ways to say so."""
+    unable = _UNABLE.fullmatch(form)
+    return f"cant {unable[1]}" if unable else form
 
 
 def _without_article(text: str) -> str:
@@ -157,5 +180,5 @@ class EverydayNames:
             yield from (meaning.name for meaning in meanings if meaning.name.is_in_texts)
 
     def of_mention(self, text: str) -> Sequence[Meaning]:
-        """As `of_cell`, of a mention in running text: what is clear enough there."""
-        return tuple(m for m in self.of_cell(text) if m.name.is_in_texts)
+        """As `of_cell`, of a marked mention in running text: what is clear enough there."""
+        return tuple(m for m in self.of_cell(text) if m.name.is_of_mention)

@@ -25,7 +25,7 @@ from linker.text.mentions import Definitions, TextOptions
 from linker.text.modifiers import Modifiers
 from linker.text.normalize import BROKEN
 from linker.text.short_forms import ShortForms
-from linker.text.word_forms import of_eponym
+from linker.text.word_forms import common_form, is_common, of_eponym
 
 _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
@@ -126,10 +126,11 @@ class NameForms:
 def _turned(form: str) -> Iterator[str]:
     """A text with its last words first: "sinusitis acute" as "acute sinusitis".
 
-    The mark of an item is no word of a name: "1) thrombocytopenia" is not "thrombocytopenia 1".
+    The mark of an item is no word of a name: "1) thrombocytopenia" is not "thrombocytopenia 1"; an
+    answer is none, either: "appetite: no" is not "no appetite".
     """
     words = form.split()
-    if len(words) > _MOST_TURNED:
+    if len(words) > _MOST_TURNED or words[-1:] == ["no"]:
         return
     first = next((i for i, word in enumerate(words) if not _ITEM.fullmatch(word)), len(words))
     for cut in range(first + 1 if first else 1, len(words)):
@@ -268,7 +269,9 @@ class Reader:
         )
 
     def _completed(self, text: str) -> list[str]:
-        """The texts that one with lost letters may be."""
+        """The texts that one with lost letters may be; none of one that is too long to be read."""
+        if len(text) > cells.LONGEST:
+            return []
         return self.names.respell(self.names.normalize(text))
 
     def _listed(self, definitions: Definitions | None) -> _Listed:
@@ -381,11 +384,13 @@ class Reader:
         if eponym := of_eponym(form, self.names.has_form):
             yield "expanded", [PartWording(text, eponym, is_listed=True)]
         full = ""
-        for respelt in self.names.respell(form)[:_MOST_RESPELT]:
+        texts = self.names.respell(form)[:_MOST_RESPELT]
+        is_any_name = any(map(is_name, texts))  # "fveer" is fever, not Feer's disease
+        for respelt in texts:
             pairs = zip(form.split(), respelt.split(), strict=True)
             errors = sum(word != other for word, other in pairs)
             yield "respelt", [PartWording(text, respelt, errors=errors)]
-            if not full and not is_name(respelt):
+            if not full and not is_any_name:
                 full = self._in_full(respelt)
                 if full:
                     yield "respelt", [PartWording(text, full, is_listed=True, errors=errors)]
@@ -395,7 +400,9 @@ class Reader:
         known = self.names.has_form
         one = respelt.removesuffix(" s")
         if " " not in one:
-            return of_eponym(f"{one} s", known)
+            is_free = one != respelt or not is_common(one)
+            form = f"{one} s" if is_free else common_form(one)  # "trunk" is no eponym
+            return of_eponym(form, known)
         headed = (f"{respelt} syndrome", f"{respelt} disease")  # "budd chiary"
         return next(filter(known, headed), "")
 

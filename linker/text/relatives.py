@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 
-from linker.records import Span
+from linker.records import Assertion, Span
 from linker.text.normalize import rows_of
 
 _AGE = (
@@ -52,9 +52,12 @@ class _Patterns:
         label: a beginning up to a colon that names a relative.
         surely: what makes a relative's word one that means nothing else.
         heading: a beginning with a colon that names one only with it.
+        short: the same of each language, in capitals.
         history, relative: other beginnings.
         behind_history, behind_relative: ends.
+        birth: a beginning of what is said of somebody's mother.
         inside: what speaks of relatives in front of a name, anywhere in a cell.
+        turn: the next relative, or the patient, in a cell that begins with one.
     """
 
     words: frozenset[str]
@@ -62,11 +65,14 @@ class _Patterns:
     surely: re.Pattern[str]
     label: re.Pattern[str]
     heading: re.Pattern[str]
+    short: dict[str, re.Pattern[str]]
     history: re.Pattern[str]
     relative: re.Pattern[str]
     behind_history: re.Pattern[str]
     behind_relative: re.Pattern[str]
+    birth: re.Pattern[str]
     inside: re.Pattern[str]
+    turn: re.Pattern[str]
 
 
 def _either(words: list[str]) -> str:
@@ -80,8 +86,11 @@ def _either(words: list[str]) -> str:
 def _patterns() -> _Patterns:
     """The patterns of the words of relatives.tsv."""
     words: dict[str, list[str]] = defaultdict(list)
-    for _, kind, word in rows_of("relatives.tsv")[1:]:
+    short: dict[str, list[str]] = defaultdict(list)
+    for language, kind, word in rows_of("relatives.tsv")[1:]:
         words[kind].append(word)
+        if kind == "short":
+            short[language].append(word)
     part = {name: _either(of_part) for name, of_part in words.items()}
     relative = rf"(?:{part['surely']}|{part['relative']})"
     whose = rf"(?:(?:{part['whose']}|{part['article']}|{_NUMBER})[\s-]*)*"
@@ -97,8 +106,8 @@ def _patterns() -> _Patterns:
     def compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern, re.IGNORECASE)
 
-    names = ("relative", "surely", "history", "heading", "label")
-    telling = [word for name in names for word in words[name]]
+    names = ("relative", "surely", "history", "heading", "short", "label")
+    telling = [word.lower() for name in names for word in words[name]]
     about = rf"(?:{relative}|{part['history']}|{part['label']})"
     return _Patterns(
         frozenset(map(_telling_word, telling)),
@@ -108,6 +117,7 @@ def _patterns() -> _Patterns:
             rf"^(?:[^:;,]{{0,60}}?{about}[^:;\d]{{0,40}}:|{_RELATION}{all_of_them}\s*[,–-])\s*"
         ),
         compiled(rf"^\s*{part['heading']}\s*:\s*"),
+        {code: re.compile(rf"^\s*{_either(of_one)}\s*:\s*") for code, of_one in short.items()},
         compiled(rf"^\s*{history}(?:{mark}|\s*{part['of']})*\s*"),
         compiled(
             rf"^\s*(?P<who>{all_of_them})(?P<verbs>{verbs})(?P<mark>{mark}|(?:\s*[,(])?)\s*",
@@ -117,10 +127,12 @@ def _patterns() -> _Patterns:
             rf"(?P<mark>[\s,;:(\[=/–-]*){start}(?P<in>(?:{part['in']}\s+)*)"
             rf"(?P<who>{all_of_them}){end}"
         ),
+        compiled(rf"^\s*{part['birth']}\s+(?:{part['article']}\s+)*"),
         compiled(
             rf"(?<!\bin\s)(?:{all_of_them}(?:\s+{part['verb']})+|{all_of_them}\s*:"
             rf"|{history}(?:\s*{part['of']}|\s*:)*)"
         ),
+        compiled(rf"(?:{all_of_them}|(?P<self>{part['self']}))(?:\s*:)?"),
     )
 
 
@@ -143,15 +155,27 @@ def in_text() -> str:
     return rf"(?:{of_somebody}|{_either(_ALWAYS_IN_TEXT)})\s+{_either(_VERBS_IN_TEXT)}"
 
 
-def before(cell: str) -> OfRelative | None:
-    """A cell without a beginning that says that a relative has what follows; None: it has none."""
+def before(cell: str, codes: tuple[str, ...]) -> OfRelative | None:
+    """A cell without a beginning that says that a relative has what follows; None: it has none.
+
+    Args:
+        cell: the cell.
+        codes: of the languages whose short forms are known.
+    """
     patterns = _patterns()
     if not _speaks_of_relatives(cell, patterns):
         return None
+    short = [patterns.short[code] for code in codes if code in patterns.short]
+    if match := next(filter(None, (pattern.match(cell) for pattern in short)), None):
+        return _left(cell[match.end() :], is_weak=False)
     for pattern in (patterns.history, patterns.label, patterns.heading):
         match = pattern.match(cell)
         if match and match[0].count("(") <= match[0].count(")"):
             return _left(cell[match.end() :], is_weak=pattern is patterns.heading)
+    if birth := patterns.birth.match(cell):
+        cell = cell[birth.end() :]
+        if mother := patterns.behind_relative.search(cell, max(0, len(cell) - _LONGEST_END)):
+            return _left(cell[: mother.start()], is_weak=False)
     if match := patterns.relative.match(cell):
         is_apart = match["verbs"].strip() or match["mark"].strip(" ,")
         is_weak = not is_apart and not patterns.surely.search(match["who"])
@@ -180,6 +204,20 @@ def inside(cell: str) -> list[Span]:
     if not _speaks_of_relatives(cell, patterns):
         return []
     return [match.span() for match in patterns.inside.finditer(cell)]
+
+
+def turns(cell: str) -> list[tuple[Span, Assertion]]:
+    """Where a cell that begins with a relative comes to the next one, or to the patient.
+
+    "Mother asthma, brother gout, self migraine": what follows is "family", or "present".
+    """
+    patterns = _patterns()
+    if not _speaks_of_relatives(cell, patterns) or not patterns.relative.match(cell):
+        return []
+    found: list[tuple[Span, Assertion]] = []
+    for match in patterns.turn.finditer(cell):
+        found.append((match.span(), "present" if match["self"] else "family"))
+    return found
 
 
 def alone(cell: str) -> bool:

@@ -64,6 +64,15 @@ def _is_measurement(words: list[str]) -> bool:
     return is_in_specimen or words[-1] in _words("measured")
 
 
+def is_of_disease(text: str) -> bool:
+    """Whether a text says of a disease which one is meant or how it was found, and no more.
+
+    A result behind it is of the disease then, not of a test: "type 2: negative".
+    """
+    words = re.findall(r"[^\W_]+", text.lower())
+    return all(word in _words("itself") or len(word) < 2 for word in words)
+
+
 def says_more(words: Iterable[str]) -> bool:
     """Whether one of some words says what came out of a measurement, or names a disease."""
     return not (_words("direction") | _words("finding")).isdisjoint(words)

@@ -32,7 +32,12 @@ def common_words() -> frozenset[str]:
 
 def is_common(word: str) -> bool:
     """Whether a word in lower case is a common one, or the plural of one."""
-    return word in common_words() or singular(word) in common_words()
+    return common_form(word) in common_words()
+
+
+def common_form(word: str) -> str:
+    """A common word as it is known: itself, or its singular."""
+    return word if word in common_words() else singular(word)
 
 
 def singular(word: str) -> str:

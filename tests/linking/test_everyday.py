@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from linker import Annotator, Dictionary, Document, Linker, Mention
+from linker.jobs.linking import lends
 from linker.linking.ranker import Ranker
 from linker.records import Candidate, Passage, Selection
 from linker.text import short_forms
@@ -31,6 +32,10 @@ ROWS = [
     "D:11\tGastroenteritis\tfood poisoning",
     "D:12\tLung Neoplasms\tlung cancer|cancer of lung",
     "D:13\tFoodborne Diseases\t",
+    "D:14\tHyponatremia\t",
+    "D:15\tSpinal Fractures\t",
+    "D:16\tDepression\t",
+    "D:17\tInsomnia\t",
 ]
 
 
@@ -64,6 +69,8 @@ def best(linker: Linker, text: str) -> Candidate:
         ("no energy", "D:7", "no energy"),  # which denies nothing
         ("the runs", "D:10", "the runs"),
         ("severe pop eyes", "D:4", "pop eyes"),
+        ("unable to sleep", "D:17", "can't sleep"),
+        ("not able to sleep", "D:17", "can't sleep"),
     ],
 )
 def test_an_everyday_name_is_sure(linker: Linker, text: str, concept: str, name: str) -> None:
@@ -110,6 +117,17 @@ def test_short_forms_are_never_sure(linker: Linker, text: str, concept: str) -> 
     assert found.confidence <= 0.75
 
 
+def test_short_forms_are_of_all_languages_and_names_are_english(linker: Linker) -> None:
+    text = dataclasses.replace(linker.options.text, language="de")
+    german = dataclasses.replace(linker, options=dataclasses.replace(linker.options, text=text))
+    assert best(german, "HTN").concept_id == "D:9"
+    assert best(german, "HTN").confidence == best(linker, "HTN").confidence
+    assert best(german, "COPD").concept_id == "D:3"
+    assert not lends(german)
+    assert lends(linker)
+    assert german.link("the runs").parts[0].best is None
+
+
 def test_shortened_words_may_be_sure(linker: Linker) -> None:
     found = best(linker, "ca lung")
     assert found.concept_id == "D:12"
@@ -149,6 +167,21 @@ def test_running_text_has_names_of_several_words_alone(linker: Linker) -> None:
     assert [p.mention.text for p in found] == ["Lazy eyes"]  # "pop eyes" are slang
     assert found[0].parts[0].best is not None
     assert found[0].parts[0].best.concept_id == "D:1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She was put on a low salt diet with low-sodium bread.",
+        "The broken back door was mended.",
+        "A black dog bit him, and the food was bad food.",
+    ],
+)
+def test_words_that_mean_a_disease_in_a_cell_alone_are_not_found(linker: Linker, text: str) -> None:
+    ((_, found),) = Annotator(linker).annotate([Document("1", (Passage(text, 0),))])
+    assert [(p.mention.text, p.parts[0].best) for p in found] == []
+    assert best(linker, "low salt").concept_id == "D:14"
+    assert best(linker, "broken back").concept_id == "D:15"
 
 
 def test_an_explanation_shows_the_source(linker: Linker) -> None:

@@ -27,6 +27,7 @@ ROWS = [
     "D:11\tCancer of the Lung\t",
     "D:12\tIron Deficiency Anemia\t",
     "D:13\tCysts\t",
+    "D:14\tEstrogen Hip\t",
 ]
 
 
@@ -49,6 +50,7 @@ def lengthening(linker: Linker) -> Lengthening:
         ("ac. myel. leuk.", ["Acute Myeloid Leukemia"]),
         ("leuk myel acute", ["Leukemia, Myeloid, Acute"]),
         ("iron def anaem", ["Iron Deficiency Anemia"]),
+        ("oest hip", ["Estrogen Hip"]),  # four letters of a British word
         ("Becker MD", ["Becker Muscular Dystrophy"]),
         ("becker md", []),  # letters that stand for words are capitals
         ("canc lung", ["Cancer of the Lung"]),

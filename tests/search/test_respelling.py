@@ -43,6 +43,15 @@ def test_few_texts_are_made_of_many_words_that_lost_letters() -> None:
     assert respelling.completed(f"{LOST}out", lambda _: False) == ["gout"]
 
 
+def test_a_word_that_lost_letters_is_looked_for_once() -> None:
+    respelling = made("fever", "fewer", "gout")
+    for _ in range(5):
+        respelling.completed(f"fe{LOST}er " * 8, lambda _: False)
+    assert respelling.complete.cache_info().misses == 1
+    assert respelling.complete.cache_info().maxsize is not None
+    assert respelling.complete(LOST * 5_000) == []
+
+
 short = st.text("abc", max_size=6)
 words = st.text("abé", min_size=3, max_size=7)
 
@@ -76,6 +85,7 @@ def test_words_nearby(known: list[str], word: str) -> None:
         ("gotu", "goti goti gout gut", ["gout", "goti"]),  # the same letters; none of three letters
         ("wegner", "werner werner werner wegener", ["wegener", "werner"]),  # a vowel was left out
         ("chron", "crohn chroma", ["crohn"]),  # a letter that stands elsewhere
+        ("corea", "core core core chorea", ["chorea", "core"]),  # a silent letter was left out
         ("chrons", "crohn", ["crohn"]),
         ("cirrhotic", "cirrhosis", ["cirrhosis"]),
         ("anaemic", "anemia", []),  # two letters: `respelt` has American spelling

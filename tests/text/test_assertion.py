@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker.records import ASSERTIONS
-from linker.text.assertion import Cue, _rows, cue_of, in_text
+from linker.text.assertion import _rows, cue_of, in_text
 
 EN = ("en",)
 
@@ -44,7 +45,9 @@ def none(text: str) -> bool:
     ],
 )
 def test_a_cue_of_a_cell(cell: str, assertion: str, rest: str) -> None:
-    assert cue_of(cell, EN, none) == Cue(assertion, rest, False)  # type: ignore[arg-type]
+    cue = cue_of(cell, EN, none)
+    assert cue is not None
+    assert (cue.assertion, cue.rest, cue.is_weak) == (assertion, rest, False)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +67,12 @@ def test_no_cue(cell: str) -> None:
 def test_any_text_may_be_a_cell(cell: str, codes: tuple[str, ...]) -> None:
     cue = cue_of(cell.strip() or "x", codes, none)
     assert cue is None or (len(cue.rest) < len(cell) and any(map(str.isalnum, cue.rest)))
+
+
+def test_no_phrase_stands_twice() -> None:
+    """Phrases of one language, side and place where they count: the second one would be idle."""
+    phrases = Counter((language, *rest) for language, _, *rest in _rows())
+    assert [phrase for phrase, times in phrases.items() if times > 1] == []
 
 
 @pytest.mark.parametrize("code", ["en", "de", "fr", "es"])
@@ -116,6 +125,13 @@ TEN = "a b c d e f g h i j"  # words
         ("history of possible [gout]", "p"),
         ("not only [gout]", "p"),
         ("natural history of [gout]", "p"),
+        ("His sister had [gout]", "f"),
+        ("His two older sisters had [gout]", "f"),
+        ("Maternal aunts with [gout]", "f"),
+        ("Siblings with [gout]", "f"),
+        ("Sisters with [gout] had [asthma].", "p p"),  # the patients of an abstract
+        ("Two affected brothers had [gout]", "p"),
+        ("PGF with [gout]", "p"),  # a gene
         ("snow [gout] known", "p"),  # no part of a word
         ("no-[gout]", "p"),
         (f"no {TEN} [gout]", "a"),

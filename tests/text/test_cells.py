@@ -166,11 +166,12 @@ OF_RELATIVES = (
         "niece: {}",
         "{} in 2 cousins",
     ),
+    *("family has {}", "family with {}", "family had {}"),
     *("mother/sister with {}", "Relationship: mother; {}", "{}; father", "sibs with {} (2010)"),
     *("Medical conditions in family: {}", "family history: mother had {}", "step-mother had {}"),
-    *("Mutter hatte {}", "Vater starb an {}", "FA: {}", "{} bei der Mutter", "{} väterlicherseits"),
+    *("Mutter hatte {}", "Vater starb an {}", "{} bei der Mutter", "{} väterlicherseits"),
     *("père décédé de {}", "ATCD familiaux: {}", "{} chez le père", "grand-mère maternelle: {}"),
-    *("hermano con {}", "AHF: {}", "{} en la madre", "ambos padres: {}"),
+    *("hermano con {}", "{} en la madre", "ambos padres: {}"),
 )
 
 
@@ -179,6 +180,49 @@ def test_what_relatives_have_is_told(mark: str) -> None:
     for name in WITH_NUMBERS:
         (part,) = parts(mark.format(name), is_name, EN)
         assert (normalize(part.text), part.assertion) == (normalize(name), "family")
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("mother asthma, self gout", "asthma (family) + gout"),
+        ("mother: asthma, self: gout", "asthma (family) + gout"),
+        ("mum asthma me gout", "asthma (family) + gout"),
+        ("mother asthma, patient has gout", "asthma (family) + gout"),
+        ("father gout mother asthma", "gout (family) + asthma (family)"),
+        ("maternal aunt gout, twin brother asthma", "gout (family) + asthma (family)"),
+        ("dad asthma, me gout", "asthma (family) + gout"),
+        ("gout, mother asthma", "gout + asthma (family)"),
+        ("Mutter gout Vater asthma", "gout (family) + asthma (family)"),
+        ("madre gout, paciente asthma", "gout (family) + asthma"),
+        ("born to gout positive mother", "gout (family)"),
+        ("born to a mother with gout", "gout (family)"),
+        ("infant of gout father", "gout (family)"),
+        ("hijo de madre con gout", "gout (family)"),
+        ("self gout", "self gout"),
+    ],
+)
+def test_relatives_and_the_patient_take_turns(cell: str, expected: str) -> None:
+    assert read(cell) == expected
+
+
+SHORT_HEADINGS = [("FA", "de"), ("AF", "fr"), ("AF", "es"), ("AHF", "es")]
+
+
+@pytest.mark.parametrize(("heading", "language"), SHORT_HEADINGS)
+def test_a_short_heading_is_about_relatives_in_its_language_alone(
+    heading: str, language: str
+) -> None:
+    cell = f"{heading}: gout"
+    assert parts(cell, is_name, (language,)) == [CellPart("gout", "family")]
+    assert all(part.assertion == "present" for part in parts(cell, is_name, EN))
+    other = f"{heading.capitalize()}: gout"
+    assert all(part.assertion == "present" for part in parts(other, is_name, (language,)))
+
+
+@pytest.mark.parametrize("heading", ["Fx", "fx", "Fa", "Mat", "mat", "Pat", "Child", "child"])
+def test_a_short_form_of_something_else_is_no_relative(heading: str) -> None:
+    assert all(part.assertion == "present" for part in parts(f"{heading}: gout", is_name, EN))
 
 
 @pytest.mark.parametrize(
@@ -263,6 +307,11 @@ def test_what_is_read(cell: str, expected: str) -> None:
         ("gout/asthma", "gout + asthma"),
         ("gout + asthma & anemia", "gout + asthma + anemia"),
         ("gout, rare thing", "gout, rare thing"),  # no name
+        ("gout, rare sepsis", "gout + rare sepsis"),  # ends with a name
+        ("gout / rare sepsis", "gout + rare sepsis"),
+        ("gout and rare sepsis", "gout and rare sepsis"),  # may be one, as syndromes are
+        ("sepsis, rare sepsis", "sepsis, rare sepsis"),  # one, said in two ways
+        ("gout, surgery for sepsis", "gout, surgery for sepsis"),
         ("Neoplasms, Breast", "Neoplasms, Breast"),
         ("no Neoplasms, Breast", "Neoplasms, Breast (absent)"),
         ("Neoplasms, Breast; gout", "Neoplasms, Breast + gout"),
@@ -343,7 +392,7 @@ def test_any_cell_of_marks_and_names_is_read(cell: str) -> None:
 
 NORMAL_NAMES = {
     *("reflex abnormal", "gout", "asthma", "glaucoma", "normal tension glaucoma", "syndrome"),
-    *("absent speech", "loss of appetite", "pain"),
+    *("absent speech", "loss of appetite", "pain", "uterus absent"),
 }
 NORMAL = """
 reflexes: normal => reflexes (absent)
@@ -368,11 +417,60 @@ gout, good control => gout
 gout, chest clear => gout
 normal chest, gout => gout
 gout, asthma, development normal => gout; asthma
+gout (x-ray normal) => gout
+gout - x-ray normal => gout
+gout: x-ray normal => gout
+gout (MRI: normal) => gout
+gout [urate within normal limits] => gout
+gout (CT and MRI normal) => gout
+gout (CT normal, MRI normal) => gout
+gout: CT clear, MRI clear => gout
+gout - CT o.B. => gout
+gout (normal CT) => gout
+gout (CT normal), asthma (spirometry normal) => gout; asthma
+gout (CT normal) and asthma => gout; asthma
+no gout (CT normal) => gout (absent)
+gout (HER2 negative) => gout
+gout (RF -ve) => gout
+gout: RF neg => gout
+gout - node negative => gout
+gout (urine culture was negative) => gout
+gout (ER positive, HER2 negative) => gout
+gout/ANA negative => gout
+gout (negative) => gout (absent)
+gout (normal) => gout (absent)
+gout: type 2: negative => gout: type 2 (absent)
+gout - ever: negative => gout - ever (absent)
+gout (screen negative) => gout (absent)
+gout/asthma negative => gout (absent); asthma (absent)
+gout/speech negative => gout/speech (absent)
+gout (asthma negative) => gout; asthma (absent)
+speech: articulation normal => speech: articulation (absent)
 gait normal, speech normal => gait (absent); speech (absent)
 gait and speech normal => gait and speech (absent)
 speech: absent => absent speech
 no speech => absent speech
 appetite - nil => loss of appetite
+no speech => absent speech
+speech not present => absent speech
+without speech => absent speech
+speech: no =>
+speech - no =>
+speech - n =>
+uterus: no =>
+uterus: none => uterus absent
+speech: - =>
+speech no =>
+speech: negative =>
+speech: not seen =>
+speech not palpable =>
+speech was not visualised =>
+speech not identified =>
+denies speech =>
+no visible speech =>
+speech: nein =>
+pain: no => pain (absent)
+pain not seen => pain (absent)
 reflexes: absent =>
 no left kidney =>
 pain: none => pain (absent)

@@ -9,7 +9,7 @@ import pytest
 from linker.text.british import Spellings
 from linker.text.mentions import Definitions, TextOptions
 from linker.text.normalize import normalize
-from linker.text.readings import NameForms, PartWording, Reader, Wording
+from linker.text.readings import NameForms, PartWording, Reader, Wording, _turned
 from linker.text.short_forms import ShortForms
 
 FORMS = frozenset(
@@ -206,6 +206,41 @@ def test_respelt_mentions() -> None:
         assert any(way.kind == "respelt" for way in found) is is_respelt
 
 
+def test_a_word_is_not_completed_beside_a_name_that_it_may_be() -> None:
+    forms = frozenset(["fever", "feer s disease"])
+    names = NameForms(forms, normalize, lambda form: ["fever", "feer"])
+    ways_to_read = read(Reader(names, OPTIONS), "fveer")
+    assert [way.forms for way in ways_to_read] == [("fveer",), ("fever",), ("feer",)]
+    names = NameForms(forms, normalize, lambda form: ["feer"])
+    assert ("feer s disease",) in [way.forms for way in read(Reader(names, OPTIONS), "ffeer")]
+
+
+@pytest.mark.parametrize(
+    ("respelt", "form"),
+    [
+        ("trunk", ""),
+        ("wilson", "wilson s disease"),
+        ("heart", ""),
+        ("quuxy", "quuxy s disease"),
+    ],
+)
+def test_a_common_word_that_is_respelt_is_no_eponym(respelt: str, form: str) -> None:
+    forms = ["trunk ataxia", "wilson s disease", "wilson disease", "heart disease"]
+    known = frozenset([*forms, "quuxy s disease"])
+    names = NameForms(known, normalize, lambda _: [respelt])
+    found = read(Reader(names, OPTIONS), "quuxx")
+    listed = [way.forms[0] for way in found if way.parts[0].is_listed]
+    assert listed == ([form] if form else [])
+
+
+@pytest.mark.parametrize(("words", "is_completed"), [(10, True), (10_000, False)])
+def test_a_cell_that_is_too_long_is_not_completed(words: int, is_completed: bool) -> None:
+    completed: list[str] = []
+    names = NameForms(CELL_NAMES, normalize, lambda form: completed.append(form) or [])  # type: ignore[func-returns-value]
+    Reader(names, OPTIONS).divide("Sj?gren " * words)
+    assert any("\ufffd" in form for form in completed) is is_completed
+
+
 @pytest.mark.parametrize(
     "cell", ["sinusitis, acute", "sinusitis - acute", "Sinusitis (acute)", "sinusitis; acute"]
 )
@@ -266,3 +301,8 @@ def test_a_modifier_is_no_answer_beside_a_name(line: str) -> None:
     cell, _, expected = line.partition(": ")
     reader = Reader(NameForms({*names, *modifiers}, normalize), OPTIONS)
     assert told(read(reader, cell)) == expected
+
+
+@pytest.mark.parametrize(("form", "is_turned"), [("appetite no", False), ("sinusitis acute", True)])
+def test_an_answer_is_no_first_word_of_a_name(form: str, is_turned: bool) -> None:
+    assert bool(list(_turned(form))) is is_turned

@@ -16,6 +16,13 @@ NAMES = (
     "gout",
     "Crohn's disease",
     "glucose-6-phosphate deficiency",
+    "Wilms",
+    "Wilms tumour",
+    "hypertensive crisis",
+    "hypertensive",
+    "febrile seizures",
+    "febrile",
+    "panic attacks",
 )
 FORMS = frozenset(map(normalize, NAMES))
 KINDS = ("score", "stage", "count", "finding")
@@ -68,6 +75,25 @@ def test_a_zero_behind_a_scale_is_its_value(scale: str) -> None:
         ("melanoma, attacks per month: 5", "melanoma"),
         ("rare melanoma relapses 0", "rare melanoma"),
         ("rare relapses 0", "rare"),
+        ("Wilms tumours: 0", "Wilms tumours (absent)"),
+        ("Wilms tumour number: 0", "Wilms tumour"),
+        ("hypertensive crises 0", "hypertensive crises (absent)"),
+        ("febrile seizures 0", "febrile seizures (absent)"),
+        ("febrile seizures = 0", "febrile seizures (absent)"),
+        ("number of febrile seizures: 0", "number of febrile seizures (absent)"),
+        ("melanoma febrile seizures 0", "melanoma"),
+        ("gout, febrile seizures: 0", "gout + febrile seizures (absent)"),
+        ("panic attacks: 0", "panic attacks (absent)"),
+        ("panic attacks 3", "panic attacks 3"),
+        ("febrile fits 0", "febrile fits (absent)"),
+        ("depressive episodes 0", "depressive episodes (absent)"),
+        ("hypertensive episodes: 0", "hypertensive episodes (absent)"),
+        ("hypertensive relapses 0", "hypertensive"),
+        ("hypertensive (attacks per month: 0)", "hypertensive"),
+        ("focal seizures: 0", "focal seizures (absent)"),
+        ("melanoma axillary lymph nodes 0", "melanoma"),
+        ("melanoma, axillary lymph nodes: 0", "melanoma"),
+        ("melanoma (clinical relapses 0)", "melanoma"),
         ("rare tumours: 0", "rare tumours (absent)"),
         ("melanoma tumours: 0", "melanoma"),
         ("pain scale 0", "pain"),
@@ -93,6 +119,18 @@ def test_values_beside_names(cell: str, expected: str) -> None:
 )
 def test_a_scale_without_a_name_names_nothing(cell: str) -> None:
     assert read(cell) == ""
+
+
+def test_a_modifier_alone_is_not_left_of_what_is_counted() -> None:
+    is_modifier = frozenset(["recent", "early"]).__contains__
+    assert scales.spans("early attacks 0", is_name) == [(6, 15)]
+    assert scales.spans("early attacks 0", is_name, is_modifier=is_modifier) == []
+    assert scales.spans("gout recent attacks 0", is_name, is_modifier=is_modifier) == [(5, 21)]
+
+
+def test_a_count_of_a_name_that_may_be_misspelt_denies_it() -> None:
+    assert scales.spans("gout tumours 0", is_name) == [(5, 14)]
+    assert scales.spans("gout tumours 0", is_name, is_known="gout tumours".__eq__) == []
 
 
 def test_spans() -> None:
