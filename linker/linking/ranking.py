@@ -32,6 +32,7 @@ from linker.text.readings import Wording
 DEPTH = 10  # candidates of each text that the ranker sees
 NONE = 0.5
 """How probable "no concept" must be to be the answer, where no threshold is asked for."""
+_DIVIDED = 0.9  # of "none" and "missed" that the concepts of a name of several have
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,10 +282,11 @@ class Order(NamedTuple):
 def of_tied_names(
     batch: DescribedBatch, probabilities: Probabilities, names: Mapping[int, int], floor: float
 ) -> Probabilities:
-    """Divide "none" and "missed" among the concepts that a text is a name of, equally.
+    """Divide most of "none" and "missed" among the concepts that a text is a name of, equally.
 
     The dictionary has the text as a name of several concepts: it lacks nothing, and nothing tells
-    which of them is meant. Where one of them is an answer already, nothing changes.
+    which of them is meant: of two, neither is more probable than not. Where one of them is an
+    answer already, nothing changes.
 
     Args:
         batch: the candidates.
@@ -304,11 +306,12 @@ def of_tied_names(
         best = (rows[of_text] * readings[reading]).max()
         if none[mention] <= NONE and best >= floor:
             continue
-        left = none[mention] + missed[mention]
-        shares = rows[of_text] * readings[reading] + left * is_named / is_named.sum()
-        readings[reading] += left
+        divided = _DIVIDED * (none[mention] + missed[mention])
+        shares = rows[of_text] * readings[reading] + divided * is_named / is_named.sum()
+        readings[reading] += divided
         rows[of_text] = shares / readings[reading]
-        none[mention] = missed[mention] = 0
+        none[mention] *= 1 - _DIVIDED
+        missed[mention] *= 1 - _DIVIDED
     return Probabilities(rows, readings, none, missed)
 
 

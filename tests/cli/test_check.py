@@ -106,10 +106,10 @@ def test_link_keeps_the_table(run: Run, trained: Path, tmp_path: Path) -> None:
     said = "3 rows: 2 linked, 0 unsure, 0 no concept, 1 empty\n"
     assert run(*link, out) == (0, "", said)
     head, both, empty, last = out.read_text().splitlines()
-    added = "concept_id,linker_name,matched_name,confidence,rejected,assertion,state,broader,broader_name"
+    added = "concept_id,linker_name,matched_name,confidence,rejected,assertion,state,source,broader,broader_name"
     assert head == f"name,disease,{added}"
     assert both.startswith('=1,"breast, and ovarian cancer",MESH:D001943|MESH:D010051,')
-    assert empty == "2,,,,,,,,,,"
+    assert empty == "2,,,,,,,,,,,"
     assert last.startswith("3,Louis-Bar syndrome,MESH:D001260,Ataxia Telangiectasia,")
     assert run(*link, path).code == 1
 
