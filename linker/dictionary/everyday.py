@@ -38,7 +38,7 @@ def lent(
     for target in dict.fromkeys(pair.target for pair in pairs):
         row = table.row(normalize(target))
         concepts_of[target] = tuple(table.concepts_of(row).tolist()) if row >= 0 else ()
-    wanted = {concept for concepts in concepts_of.values() for concept in concepts}
+    wanted = frozenset().union(*concepts_of.values())
     known = [pair for pair in pairs if concepts_of[pair.target]]
     if len(known) < LEAST_PAIRS and len(wanted) < LEAST_SHARE * len(dictionary):
         return EverydayNames()

@@ -141,7 +141,8 @@ class Engine:
 
     def _names_beside(self, modifiers: frozenset[str]) -> list[str]:
         """The names of the concepts whose preferred names are modifiers, in normal form."""
-        table, dictionary = self.generator.table, self.dictionary
+        table = self.generator.table
+        dictionary = self.dictionary
         names: list[str] = []
         for row in table.rows(sorted(modifiers)).tolist():
             for concept in table.concepts_of(row).tolist() if row >= 0 else ():
@@ -229,7 +230,8 @@ class Engine:
 
         Those that were annotated as having no concept are none.
         """
-        table, lists = self.generator.table, batch.lists
+        table = self.generator.table
+        lists = batch.lists
         is_shared = lists.values[:, PLACE["meanings"]] > 0
         has_shared = np.unique(
             np.searchsorted(lists.starts, np.flatnonzero(is_shared), "right") - 1
@@ -248,7 +250,8 @@ class Engine:
 
     def allowed(self, demands: Sequence[Demand | None], found: Candidates) -> NDArray[np.bool_]:
         """Which candidates of some texts fulfil what each of these demands, (candidates,)."""
-        dictionary, normalize = self.dictionary, self.normalize
+        dictionary = self.dictionary
+        normalize = self.normalize
         wanted = np.ones(len(found), bool)
         for text, demand in enumerate(demands):
             if demand is None:
@@ -577,7 +580,8 @@ class Engine:
 
     def _decided(self, answer: Answer, names: Sequence[Prediction]) -> Prediction:
         """The prediction of a mention, given those of its names, as people decided it."""
-        prediction, request = replace(names[0], mention=answer.mention), answer.request
+        prediction = replace(names[0], mention=answer.mention)
+        request = answer.request
         if len(names) > 1:
             parts = tuple(part for name in names for part in name.parts)
             prediction = Prediction(answer.mention, parts, "split")

@@ -25,10 +25,8 @@ _SHORTEST = 3  # letters that a word is cut to; 2 where a point shows that it is
 _INITIALS = range(2, 5)  # capitals that stand for as many words
 _MOST_WORDS = 2_000  # that may begin as a cut word does
 _LONG_ENOUGH = 6  # letters of a word that is seldom a cut one
-_RARER, _MUCH_RARER = (
-    5,
-    100,
-)  # times that a known word is rarer than one that it begins, if it is cut
+_RARER = 5  # times that a known word is rarer than one that it begins, if it is cut
+_MUCH_RARER = 100  # the same of a word that is long enough
 _EXTRA = 3  # small words that a name has beside those of the text
 _MOST_NAMES = 4_000  # that are compared with a text
 _MOST = 3  # names of different concepts that a text may be
@@ -57,7 +55,8 @@ class Lengthening:
     """
 
     def __init__(self, dictionary: Dictionary, words: Words) -> None:
-        self._dictionary, self._words = dictionary, words
+        self._dictionary = dictionary
+        self._words = words
         self._token = lru_cache(_REMEMBERED)(self._token_of)
 
     @cached_property

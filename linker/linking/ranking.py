@@ -296,8 +296,10 @@ def of_tied_names(
         floor: the probability that an answer has at least.
     """
     lists = batch.lists
-    rows, readings = probabilities.rows.copy(), probabilities.readings.copy()
-    none, missed = probabilities.none.copy(), probabilities.missed.copy()
+    rows = probabilities.rows.copy()
+    readings = probabilities.readings.copy()
+    none = probabilities.none.copy()
+    missed = probabilities.missed.copy()
     for mention, name in names.items():
         reading = lists.readings[mention]
         lookup = lists.lookups[reading]

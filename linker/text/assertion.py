@@ -315,7 +315,8 @@ def _cue_behind(cell: str, table: _Table, is_name: Callable[[str], bool]) -> Cue
         is_normal = key in table.normal
         is_result = phrase.split()[-1] in table.tests  # "was negative", too
         if denied := _NOT.fullmatch(rest):
-            rest, said = denied[1], "present" if is_normal else _TURNED[said]
+            rest = denied[1]
+            said = "present" if is_normal else _TURNED[said]
         return Cue(said, rest.strip(), is_weak, is_normal, is_result, key in table.lacking)
     return None
 

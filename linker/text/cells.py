@@ -367,7 +367,8 @@ def _items(text: str) -> list[str]:
 
 def _outside_brackets(text: str, between: re.Pattern[str]) -> list[str]:
     """A text split at separators, but for those in a bracket: "(G6PD; EC 1.1.1.49)"."""
-    pieces, start = [], 0
+    pieces: list[str] = []
+    start = 0
     for match in between.finditer(text):
         piece = text[start : match.start()]
         is_outside = all(
@@ -622,7 +623,8 @@ def bare(
             break
         labelled = _without_label(text, is_name, codes, known) if is_labelled else None
         if labelled:
-            text, said = labelled.text, stronger(said, labelled.assertion)
+            text = labelled.text
+            said = stronger(said, labelled.assertion)
             break
         cue = assertion.cue_of(text, codes, is_name, behind=behind)
         if cue and (
@@ -670,7 +672,8 @@ def _without_signs(text: str, said: Assertion) -> tuple[str, Assertion]:
         match = _ONE[sign].search(text, start)
         rest = text[: match.start()] + text[match.end() :] if match else ""
         if any(map(str.isalpha, rest)):
-            text, said = rest.strip(), stronger(said, "absent")
+            text = rest.strip()
+            said = stronger(said, "absent")
     return text, said
 
 
