@@ -219,3 +219,11 @@ def test_denials_of_other_languages(code: str) -> None:
 def test_mentions_of_running_text_are_not_cut() -> None:
     (part,) = parts("asthma no gout", is_name, EN, lines=False)
     assert (part.text, part.assertion) == ("asthma no gout", "present")
+
+
+def test_blanks_before_commas_cost_no_more_than_their_number() -> None:
+    # a pattern that tried all ways to share out these blanks would not end
+    cell = "asthma no gout" + " , gout" * 120
+    texts = [part.text for part in parts(cell, {"asthma", "gout"}.__contains__)]
+    assert texts[0] == "asthma"
+    assert set(texts) == {"asthma", "gout"}
