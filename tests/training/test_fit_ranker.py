@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from linker import Dictionary, Linker
 from linker.linking import ranker as rankers
-from linker.linking.matches import PLACE
-from linker.linking.ranker import Judged, Ranker
+from linker.linking.lists import PLACE, Judged
+from linker.linking.ranker import Ranker
 from linker.records import Document, Gold, GoldGroup, Mention, Passage
 from linker.search.respelling import is_one_error
 from linker.training import fit_ranker
