@@ -7,7 +7,7 @@ that it means something below it which is not listed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,18 +23,17 @@ SURE = 0.75
 
 
 def narrowest(
-    ranking: Ranking, ancestors: Ancestors, given: Mapping[int, int]
+    ranking: Ranking, ancestors: Ancestors, wanted: Sequence[int]
 ) -> dict[int, tuple[int, float]]:
     """The narrowest listed concept that mentions probably mean, or mean something below.
 
     Of equally narrow ones it is the more probable one. A concept is none where the mention rather
-    means the concept itself.
+    means the concept itself; it may be the answer, if nobody can be sure of that.
 
     Args:
         ranking: by a ranker; the readings of one part are looked at.
         ancestors: tells what stands above the concepts.
-        given: for the number of each mention that is asked for, the concept that is the answer, and
-            so no broader one; -1: there is none.
+        wanted: the numbers of the mentions that are asked for.
 
     Returns:
         The row of the concept and the probability, by the number of the mention.
@@ -43,8 +42,8 @@ def narrowest(
     if probabilities is None:
         return {}
     lists = ranking.batch.lists
-    asked = np.full(len(lists.nil_evidence), False)
-    asked[list(given)] = True
+    asked = np.zeros(len(lists.nil_evidence), bool)
+    asked[list(wanted)] = True
     row_reading = owners(lists.lookups)[owners(lists.rows)]
     row_mention = owners(lists.readings)[row_reading]
     rows = np.flatnonzero(lists.is_single & asked[row_mention])
@@ -59,10 +58,8 @@ def narrowest(
     broader = np.bincount(pair, probabilities.broader[rows], len(pairs))
     mentions, concepts = np.divmod(pairs, size)
     under = _summed_above(ancestors, mentions, concepts, exact + broader)
-    is_wanted = (under >= SURE) & (exact <= under / 2)
-    answers = np.array([given[mention] for mention in mentions.tolist()], np.int64)
-    is_wanted &= ancestors.is_narrow[concepts] & (concepts != answers)
-    chosen = np.flatnonzero(is_wanted)
+    is_broader = (under >= SURE) & (exact <= under / 2) & ancestors.is_narrow[concepts]
+    chosen = np.flatnonzero(is_broader)
     order = np.lexsort((concepts[chosen], -under[chosen], ancestors.sizes[concepts[chosen]]))
     best: dict[int, tuple[int, float]] = {}
     for place in chosen[order].tolist():

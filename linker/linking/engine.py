@@ -364,7 +364,6 @@ class Engine:
         """
         if not self.dictionary.hierarchy.edges:
             return {}
-        given: dict[int, int] = {}
         lookups: dict[int, int] = {}
         for answer in answers:
             reading = int(ranking.best[answer.place])
@@ -373,14 +372,9 @@ class Engine:
             way = answer.readings[reading - ranking.readings_of(answer).start]
             if answer.is_empty or answer.request.exact_only or len(way.parts) > 1 or not len(rows):
                 continue
-            sure = float(ranking.confidence[rows[0]])
-            least = _least(answer.request)
-            if sure < max(UNSURE, least):
-                is_given = sure >= least and not ranking.names_no_concept(answer)
-                concept = int(ranking.batch.found.concepts[rows[0]])
-                given[answer.place] = concept if is_given else -1
+            if ranking.confidence[rows[0]] < max(UNSURE, _least(answer.request)):
                 lookups[answer.place] = lookup
-        found = narrowest(ranking, self.ancestors, given)
+        found = narrowest(ranking, self.ancestors, [*lookups])
         return {lookups[mention]: concept for mention, concept in found.items()}
 
     def _prediction(self, answer: Answer, ranking: Ranking) -> Prediction:

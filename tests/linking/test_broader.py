@@ -121,9 +121,9 @@ class Above:
         return self.closure.indices
 
 
-@given(edges, rows_of_texts, st.integers(-1, SIZE - 1))
+@given(edges, rows_of_texts)
 def test_narrowest_against_a_slow_twin(
-    pairs: list[tuple[int, int]], texts: list[list[tuple[int, float, float]]], answer: int
+    pairs: list[tuple[int, int]], texts: list[list[tuple[int, float, float]]]
 ) -> None:
     """A mention with a reading for each text."""
     ends = np.append(0, np.cumsum([len(text) for text in texts]))
@@ -153,7 +153,7 @@ def test_narrowest_against_a_slow_twin(
     )
     above = Above(pairs)
     ranking = by_probability(DescribedBatch(lists, found), given_shares)
-    told = module.narrowest(ranking, cast(Ancestors, above), {0: answer})
+    told = module.narrowest(ranking, cast(Ancestors, above), [0])
     parents: dict[int, set[int]] = {c: {p for x, p in pairs if x == c} for c in range(SIZE)}
 
     def at_or_above(concept: int) -> set[int]:
@@ -166,7 +166,7 @@ def test_narrowest_against_a_slow_twin(
         return seen
 
     possible = []
-    for concept in {concept for concept, *_ in every} - {answer}:
+    for concept in {concept for concept, *_ in every}:
         under = sum(e + b for c, e, b in every if concept in at_or_above(c)) / total
         exact = sum(e for c, e, _ in every if c == concept) / total
         size = sum(concept in at_or_above(c) for c in range(SIZE))
@@ -200,7 +200,7 @@ def test_what_stands_above_the_first_candidate_is_broader(linker: Linker) -> Non
     assert alone == replace(part, broader=None)
 
 
-def test_the_answer_and_what_is_rather_meant_itself_are_not_broader(plain: Linker) -> None:
+def test_what_is_rather_meant_itself_is_not_broader(plain: Linker) -> None:
     """The first candidate is N:0, above which D:1 stands."""
     text = "renal neoplasms x"
     unsure = fixed(plain, 0.45, 0.5, 0.04, 0.01)
@@ -208,7 +208,7 @@ def test_the_answer_and_what_is_rather_meant_itself_are_not_broader(plain: Linke
     assert guess.best is not None
     assert guess.best.concept_id == "N:0"
     assert guess.broader is not None
-    assert guess.broader.concept_id == "D:1"  # not the answer
+    assert guess.broader.concept_id == "D:1"
     rather = best_of(fixed(plain, 0.7, 0.2, 0.09, 0.01), text)
     assert rather.rejected is not None
     assert rather.rejected.concept_id == "N:0"
