@@ -7,7 +7,7 @@ alternative and obsolete ids.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from scipy.sparse import csr_matrix
@@ -25,6 +25,50 @@ def accepted(gold: Gold, resolve: Resolve) -> frozenset[str]:
 
 def _meanings(identifier: str, resolve: Resolve) -> frozenset[str]:
     return resolve(identifier) | {identifier}
+
+
+Above = Callable[[str], Mapping[str, int]]
+"""Tells the ids above a concept, with the steps up to each; none for an unknown id."""
+
+
+def relevances(
+    readings: Sequence[Sequence[Sequence[str]]], gold: Gold, resolve: Resolve, above: Above
+) -> list[list[list[int]]]:
+    """The relevance of each concept that is listed for a mention, in lists like those given.
+
+    It is 2 where the id is right for its part (see `right_ids`). Where no reading is right in all
+    its parts, the nearest listed concepts above a right one have 1, among readings of one part: the
+    mention means something below them. All others have 0.
+
+    Args:
+        readings: for each reading of the mention, for each of its parts, the ranked concept ids.
+        gold: the annotated groups.
+        resolve: the current ids that an annotated id stands for.
+        above: the concepts above one.
+    """
+    right = [right_ids(parts, gold, resolve) for parts in readings]
+    result = []
+    is_listed = False
+    for parts, wanted in zip(readings, right, strict=True):
+        of_parts = []
+        for ids, accepted_ids in zip(parts, wanted, strict=True):
+            of_parts.append([SYNONYM if i in accepted_ids else 0 for i in ids])
+        is_listed = is_listed or all(map(any, of_parts))
+        result.append(of_parts)
+    if is_listed:
+        return result
+    steps: dict[str, int] = {}
+    for parts, wanted in zip(readings, right, strict=True):
+        if len(parts) == 1:
+            for identifier in wanted[0]:
+                for ancestor, count in above(identifier).items():
+                    steps[ancestor] = min(count, steps.get(ancestor, count))
+    single = [place for place, parts in enumerate(readings) if len(parts) == 1]
+    listed = [steps[i] for place in single for i in readings[place][0] if i in steps]
+    for place in single if listed else ():
+        ids = readings[place][0]
+        result[place] = [[HYPERNYM if steps.get(i) == min(listed) else 0 for i in ids]]
+    return result
 
 
 def relevance(

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker.matching import accepted, biosyn_rank, relevance, right_ids, strict_rank
+from linker.matching import (
+    accepted,
+    biosyn_rank,
+    relevance,
+    relevances,
+    right_ids,
+    strict_rank,
+)
 from linker.records import Gold, GoldGroup
 
 # x is now a; y stands on b and on c
@@ -251,3 +258,33 @@ def test_a_reading_whose_first_concepts_are_right_ids_is_right_at_1(
         assert strict(",".join(parts), "|".join(groups)) == 1
     elif not any("+" in group for group in groups):
         assert strict(",".join(parts), "|".join(groups)) != 1
+
+
+ABOVE = {"a": {"p": 1, "q": 2}, "b": {"q": 1}}
+"""The concepts above some."""
+
+
+@pytest.mark.parametrize(
+    ("readings", "groups", "expected"),
+    [
+        ("pqa", "a", "002"),  # it is listed
+        ("pq", "a", "10"),  # the nearest
+        ("zq", "a", "01"),
+        ("pq", "b", "01"),
+        ("pqz", "a/b", "110"),  # each is next to one of the two
+        ("zc", "a", "00"),
+        ("pq pa", "a", "00 02"),  # another reading has it
+        ("pq q", "a", "10 0"),  # nearer in another reading
+        ("zq q", "a", "01 1"),
+        ("p,q q", "a", "0,0 1"),  # readings of several parts have none
+        ("a,z pq", "a|b", "2,0 00"),  # nor have mentions of several concepts
+        ("pq", "a+b", "00"),
+        ("pq", "", "00"),
+    ],
+)
+def test_relevances_of_what_is_listed(readings: str, groups: str, expected: str) -> None:
+    """Readings are parted by blanks, their parts by commas."""
+    lists = [[list(part) for part in reading.split(",")] for reading in readings.split()]
+    found = relevances(lists, gold(groups), resolve, lambda identifier: ABOVE.get(identifier, {}))
+    told = [",".join("".join(map(str, part)) for part in reading) for reading in found]
+    assert " ".join(told) == expected

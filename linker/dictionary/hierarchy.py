@@ -136,6 +136,11 @@ class Hierarchy:
         return _under(self._up, rows)
 
     @cached_property
+    def closure(self) -> csr_matrix:
+        """The matrix of `under` for all rows: 1 at (concept, the same or one above it)."""
+        return self.under(range(self.size))
+
+    @cached_property
     def roots(self) -> Rows:
         """Rows that have children and no parent."""
         return np.flatnonzero(

@@ -1,170 +1,87 @@
-"""The broader concept of a mention without an exact one: the narrowest that it probably is under.
+"""The broader concept of a mention without a sure one: the narrowest that it probably is under.
 
-What two and more candidates of a mention are, or stand below, is described in a few numbers, of
-which a logistic regression makes the probability that the mention means this concept or one below
-it. It is fitted to mentions whose concepts were taken out of the dictionary
-(benchmarks/accuracy/broader.py).
+The probability that a mention means a concept, or one below it, is the sum of those of all outcomes
+of the ranker that say so: of each listed concept at or below it, that the mention means it, and
+that it means something below it which is not listed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.dictionary.hierarchy import Hierarchy
-from linker.io import persistence
-from linker.linking.matches import PLACE
-from linker.linking.ranker import SHIPPED, Rows
+from linker.linking.ancestors import Ancestors
+from linker.linking.lists import Rows, owners
 from linker.linking.ranking import Ranking
-from linker.search.concepts import distinct, ends, ranges
+from linker.search.concepts import distinct
 
-COLUMNS = (
-    "likeness",  # the share of candidates at or below the concept in a softmax of all scores
-    "confidence",  # theirs together
-    "confidence_share",  # as a share of that of all candidates
-    "count",  # how many they are, as a share of all
-    "size",  # log(1 + the concepts at or below it)
-    "score",  # the largest one, as a share of that of a name that is the mention
-    "head_share",  # of the mention, as in `matches.COLUMNS`
-    "head_ending",
-)
 SURE = 0.75
 """How probable it must be that the mention means the concept or one below it."""
-_SHARPNESS = 6.0  # of the softmax of scores, which are shares
-_WIDEST = 0.2  # share of the concepts, of which one that stands above more says nothing
-_FEWEST = 2  # candidates at or below a concept
-_CLIP = 3.0  # standard deviations from the mean that a number is moved to, if it is further away
-
-Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Above:
-    """What stands at or above candidates: pairs of a text and a concept.
+def narrowest(
+    ranking: Ranking, ancestors: Ancestors, wanted: Sequence[int]
+) -> dict[int, tuple[int, float]]:
+    """The narrowest listed concept that mentions probably mean, or mean something below.
 
-    Attributes:
-        lookups: (pairs,) the number of each text in its batch, rising.
-        concepts: (pairs,) rows of the dictionary.
-        values: (pairs, `COLUMNS`).
-    """
-
-    lookups: Rows
-    concepts: Rows
-    values: Floats
-
-
-class Ancestors:
-    """Which concepts stand above others, and how many below them can be answered with.
+    Of equally narrow ones it is the more probable one. A concept is none where the mention rather
+    means the concept itself; it may be the answer, if nobody can be sure of that.
 
     Args:
-        hierarchy: of the dictionary.
-        linkable: rows of the concepts that can be answered with.
+        ranking: by a ranker; the readings of one part are looked at.
+        ancestors: tells what stands above the concepts.
+        wanted: the numbers of the mentions that are asked for.
+
+    Returns:
+        The row of the concept and the probability, by the number of the mention.
     """
-
-    def __init__(self, hierarchy: Hierarchy, linkable: NDArray[Any]) -> None:
-        under = hierarchy.under(range(hierarchy.size))
-        self._starts, self._above = under.indptr.astype(np.int64), under.indices
-        is_in = np.zeros(hierarchy.size, np.int32)
-        is_in[linkable] = 1
-        self._sizes = is_in @ under
-        self._is_fit = (is_in > 0) & (self._sizes <= _WIDEST * len(linkable))
-
-    def describe(self, ranking: Ranking, lookups: Rows) -> Above:
-        """Describe what stands at or above the candidates of some texts of a ranking.
-
-        Args:
-            ranking: by a ranker.
-            lookups: the numbers of the texts, rising.
-        """
-        lists, size = ranking.batch.lists, np.int64(len(self._sizes))
-        counts = np.diff(lists.rows)[lookups]
-        lookups, counts = lookups[counts > 0], counts[counts > 0]
-        rows = ranking.order[ranges(lists.rows[lookups], counts)]
-        text, starts = np.repeat(np.arange(len(lookups)), counts), ends(counts)[:-1]
-        values, confidence = lists.values[rows].astype(np.float64), ranking.confidence[rows]
-        score = values[:, PLACE["score"]]
-        best = np.maximum.reduceat(score, starts) if len(starts) else score
-        likeness = np.exp(_SHARPNESS * (score - best[text]))
-        likeness /= np.bincount(text, likeness)[text]
-        concepts = ranking.batch.found.concepts[rows]
-        steps = np.diff(self._starts)[concepts]
-        row = np.repeat(np.arange(len(rows)), steps)
-        above = self._above[ranges(self._starts[concepts], steps)].astype(np.int64)
-        row, above = row[self._is_fit[above]], above[self._is_fit[above]]
-        keys = text[row] * size + above
-        pairs = distinct(keys)
-        pair = np.searchsorted(pairs, keys)
-        count = np.bincount(pair, minlength=len(pairs))
-        together, alike = (
-            np.bincount(pair, of_rows[row], len(pairs)) for of_rows in (confidence, likeness)
-        )
-        kept = count >= _FEWEST
-        of_text, concept = np.divmod(pairs[kept], size)
-        total = np.bincount(text, confidence)[of_text]
-        columns = (
-            alike[kept],
-            together[kept],
-            np.divide(together[kept], total, out=np.zeros(len(total)), where=total > 0),
-            count[kept] / counts[of_text],
-            np.log1p(self._sizes[concept]),
-            best[of_text],
-            *(values[starts[of_text], PLACE[name]] for name in COLUMNS[-2:]),
-        )
-        return Above(lookups[of_text], concept, np.stack(columns, axis=1))
+    probabilities = ranking.probabilities
+    if probabilities is None:
+        return {}
+    lists = ranking.batch.lists
+    asked = np.zeros(len(lists.nil_evidence), bool)
+    asked[list(wanted)] = True
+    row_reading = owners(lists.lookups)[owners(lists.rows)]
+    row_mention = owners(lists.readings)[row_reading]
+    rows = np.flatnonzero(lists.is_single & asked[row_mention])
+    reading = row_reading[rows]
+    mention = row_mention[rows]
+    size = np.int64(len(ancestors.sizes))
+    keys = mention * size + ranking.batch.found.concepts[rows]
+    pairs = distinct(keys)
+    pair = np.searchsorted(pairs, keys)
+    of_rows = probabilities.readings[reading] * probabilities.rows[rows]
+    exact = np.bincount(pair, of_rows, len(pairs))
+    broader = np.bincount(pair, probabilities.broader[rows], len(pairs))
+    mentions, concepts = np.divmod(pairs, size)
+    under = _summed_above(ancestors, mentions, concepts, exact + broader)
+    is_broader = (under >= SURE) & (exact <= under / 2) & ancestors.is_narrow[concepts]
+    chosen = np.flatnonzero(is_broader)
+    order = np.lexsort((concepts[chosen], -under[chosen], ancestors.sizes[concepts[chosen]]))
+    best: dict[int, tuple[int, float]] = {}
+    for place in chosen[order].tolist():
+        best.setdefault(int(mentions[place]), (int(concepts[place]), float(under[place])))
+    return best
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """Those of the logistic regression.
+def _summed_above(
+    ancestors: Ancestors, mentions: Rows, concepts: Rows, shares: NDArray[Any]
+) -> NDArray[Any]:
+    """The sum of the shares of all that a concept is, or stands above, for each listed concept.
 
-    Attributes:
-        centre, scale: (columns,) what is subtracted from values, and what they are divided by then.
-        weights: (columns,)
-        bias: a number.
+    Args:
+        ancestors: tells what stands above the concepts.
+        mentions: of each listed concept, rising.
+        concepts: their rows, rising for each mention.
+        shares: of each.
     """
-
-    centre: Floats
-    scale: Floats
-    weights: Floats
-    bias: float
-
-    @classmethod
-    @cache
-    def shipped(cls) -> Weights:
-        """Those that come with linker."""
-        record = persistence.load_json(SHIPPED / "broader.json")
-        centre, scale, weights = np.array([record["columns"][name] for name in COLUMNS]).T
-        return cls(centre, scale, weights, record["bias"])
-
-    def scaled(self, values: Floats) -> Floats:
-        """What is weighed, given values."""
-        return np.clip((values - self.centre) / self.scale, -_CLIP, _CLIP)
-
-    def probability(self, above: Above) -> Floats:
-        """The probability that each concept is meant, or one below it is, (pairs,)."""
-        return 1 / (1 + np.exp(-self.scaled(above.values) @ self.weights - self.bias))
-
-    def narrowest(
-        self, above: Above, lookups: Rows, inside: Floats, exact: Rows
-    ) -> dict[int, tuple[int, float]]:
-        """The narrowest concept of each text that is probable enough, with its probability.
-
-        Of equally narrow ones it is the more probable one.
-
-        Args:
-            above: what stands above their candidates.
-            lookups: the numbers of the texts, rising.
-            inside: (texts,) how probable it is that each means a concept of the part in use.
-            exact: (texts,) the concept that is no broader one; -1: there is none.
-        """
-        text, size = np.searchsorted(lookups, above.lookups), COLUMNS.index("size")
-        probability = self.probability(above) * inside[text]
-        sure = np.flatnonzero((probability >= SURE) & (above.concepts != exact[text]))
-        keys = above.concepts[sure], -probability[sure], above.values[sure, size]
-        order = sure[np.lexsort(keys)][::-1]
-        chosen = zip(above.lookups[order], above.concepts[order], probability[order], strict=True)
-        return {int(lookup): (int(concept), float(share)) for lookup, concept, share in chosen}
+    size = np.int64(len(ancestors.sizes))
+    listed = mentions * size + concepts
+    place, above = ancestors.at_or_above(concepts)
+    wanted = mentions[place] * size + above
+    at = np.minimum(np.searchsorted(listed, wanted), max(0, len(listed) - 1))
+    is_listed = listed[at] == wanted if len(listed) else np.zeros(0, bool)
+    return np.bincount(at[is_listed], shares[place[is_listed]], len(listed))

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.linking.matches import PLACE, SHORT_FORM, TEXT_COLUMNS, largest
+from linker.linking.lists import PLACE, Judged, MatchLists, Rows, largest
+from linker.linking.matches import SHORT_FORM, TEXT_COLUMNS
 
 if TYPE_CHECKING:
-    from linker.linking.ranker import Judged, MatchLists, Rows
     from linker.linking.ranking import Order
     from linker.records import Prediction
 

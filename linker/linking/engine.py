@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from linker.dictionary.lookup import Doubt, doubt
 from linker.errors import check_wanted
 from linker.io.outputs import UNSURE
-from linker.linking.broader import SURE, Ancestors, Weights
+from linker.linking.ancestors import Ancestors
+from linker.linking.broader import narrowest
 from linker.linking.calibration import answers_of
 from linker.linking.lengthening import Lengthening
-from linker.linking.matches import PLACE, Matches
+from linker.linking.lists import PLACE
+from linker.linking.matches import Matches
 from linker.linking.ranking import (
     DEPTH,
     DescribedBatch,
@@ -139,6 +141,13 @@ class Engine:
         """The rows of the concepts that can be answered with."""
         return np.unique(self.generator.table.concepts)
 
+    @cached_property
+    def ancestors(self) -> Ancestors:
+        """What stands above the concepts."""
+        if self.matches:
+            return self.matches.ancestors
+        return Ancestors(self.dictionary, self.generator.table)
+
     def _names_beside(self, modifiers: frozenset[str]) -> list[str]:
         """The names of the concepts whose preferred names are modifiers, in normal form."""
         table = self.generator.table
@@ -162,9 +171,8 @@ class Engine:
         self.read(names)
         ranking = self._ranked(names)
         if self.ranker:
-            outside = self._outside(names)
-            ranking = ranking.less(outside)
-            ranking = replace(ranking, broader=self._broader(names, ranking, outside))
+            ranking = ranking.less(self._outside(names))
+            ranking = replace(ranking, broader=self._broader(names, ranking))
         ranking = replace(
             ranking, deeper=self._deeper(names, ranking), in_full=self._in_full(names, ranking)
         )
@@ -345,39 +353,29 @@ class Engine:
                     named.add(concept)
         return concepts
 
-    @cached_property
-    def _ancestors(self) -> Ancestors:
-        return Ancestors(self.dictionary.hierarchy, self.linkable)
+    def _broader(self, answers: Sequence[Answer], ranking: Ranking) -> dict[int, tuple[int, float]]:
+        """The broader concepts of texts without a sure candidate, as `narrowest` has them.
 
-    def _broader(
-        self, answers: Sequence[Answer], ranking: Ranking, outside: NDArray[np.float64]
-    ) -> Mapping[int, tuple[int, float]]:
-        """The broader concepts of texts without a sure candidate, as `Weights.narrowest` has them.
+        Mentions that are read in several parts have none.
 
         Args:
             answers: the mentions of the batch.
             ranking: of these.
-            outside: as of `_outside`.
         """
-        lookups, inside, exact = list[int](), list[float](), list[int]()
-        for answer in answers if self.dictionary.hierarchy.edges else ():
-            if answer.is_empty or answer.request.exact_only:
-                continue
-            reading, least = int(ranking.best[answer.place]), _least(answer.request)
-            for lookup in range(*ranking.batch.lists.lookups[reading : reading + 2].tolist()):
-                rows = ranking.rows(lookup)
-                sure = ranking.confidence[rows[0]] if len(rows) else 1.0
-                if sure < max(UNSURE, least):
-                    # a concept is no broader one if it is the answer, or rather meant itself
-                    is_exact = sure >= min(least, SURE / 2)
-                    lookups.append(lookup)
-                    inside.append(1 - outside[answer.place])
-                    exact.append(ranking.batch.found.concepts[rows[0]] if is_exact else -1)
-        if not lookups:
+        if not self.dictionary.hierarchy.edges:
             return {}
-        texts = np.array(lookups)
-        above = self._ancestors.describe(ranking, texts)
-        return Weights.shipped().narrowest(above, texts, np.array(inside), np.array(exact))
+        lookups: dict[int, int] = {}
+        for answer in answers:
+            reading = int(ranking.best[answer.place])
+            lookup = ranking.lookup(reading)
+            rows = ranking.rows(lookup)
+            way = answer.readings[reading - ranking.readings_of(answer).start]
+            if answer.is_empty or answer.request.exact_only or len(way.parts) > 1 or not len(rows):
+                continue
+            if ranking.confidence[rows[0]] < max(UNSURE, _least(answer.request)):
+                lookups[answer.place] = lookup
+        found = narrowest(ranking, self.ancestors, [*lookups])
+        return {lookups[mention]: concept for mention, concept in found.items()}
 
     def _prediction(self, answer: Answer, ranking: Ranking) -> Prediction:
         """The prediction of the model for a mention of the batch."""

@@ -25,7 +25,7 @@ from linker.ids import OPEN
 from linker.io.outputs import decimals
 from linker.linking.decisions import as_said
 from linker.linking.engine import FLOOR, LIMITS, Engine
-from linker.linking.matches import COLUMNS
+from linker.linking.lists import COLUMNS, INPUTS, Floats, behind
 from linker.linking.ranking import Ranking
 from linker.linking.requests import Answer
 from linker.records import SELECTION, Decision, Document, Mention, Prediction, Selection
@@ -64,6 +64,12 @@ _RULES = {
     "spelling": "its name, which is shorter or comes first by its letters",
     "id": "its id, which comes first in order",
 }
+
+
+_PLACES = [
+    [place for place, read in enumerate(INPUTS) if read in (name, behind(name))] for name in COLUMNS
+]
+"""Of each column, the places of what the ranker reads of it."""
 
 
 class Record(dict[str, Any]):
@@ -238,7 +244,7 @@ class _Text:
     engine: Engine
     part: PartWording
     ranked: Candidates
-    inputs: Any  # what the ranker read of those that it saw, (seen, inputs)
+    inputs: Floats  # what the ranker read of those that it saw, (seen, inputs)
     confidences: list[float]  # of the same; empty without a ranker
     doubt: Doubt | None
     is_none: bool  # whether "no concept" is the answer for the mention
@@ -253,7 +259,7 @@ class _Text:
             engine,
             part,
             ranking.candidates(lookup, part.form),
-            ranking.batch.lists.inputs[rows],
+            ranking.inputs(lookup) if slots else np.zeros((0, len(INPUTS)), np.float32),
             ranking.confidence[rows].tolist() if slots else [],
             engine.doubt(part, ranking, lookup, name) if slots else None,
             ranking.names_no_concept(name),
@@ -354,10 +360,9 @@ class _Text:
         ranker, count = self.engine.ranker, len(COLUMNS)
         if ranker is None or not place:
             return []
-        column = np.arange(count)
         inputs = np.tile(self.inputs[0], (count + 1, 1))
-        for half in (column, column + count):
-            inputs[column, half] = self.inputs[place, half]
+        for column, places in enumerate(_PLACES):
+            inputs[column, places] = self.inputs[place, places]
         scores = ranker.scores_of(inputs)
         lost = np.where((inputs[:-1] == self.inputs[0]).all(axis=1), 0, scores[-1] - scores[:-1])
         names = list(COLUMNS)

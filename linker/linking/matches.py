@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,8 @@ from numpy.typing import NDArray
 
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.columns import RaggedArray
+from linker.linking.ancestors import Ancestors
+from linker.linking.lists import PLACE
 from linker.linking.words import Words, sequences
 from linker.records import NAME_KINDS
 from linker.search.concepts import Candidates, distinct, ends, looked_up, ranges
@@ -31,10 +32,6 @@ _COORDINATED = re.compile(r"\b(?:and|or)\b|[/&]", re.IGNORECASE)
 _EQUAL = 1e-5  # of a cosine of characters
 _KINDS = {name: place for place, name in enumerate(NAME_KINDS)}
 
-_TABLE = (resources.files("linker.linking") / "columns.tsv").read_text("utf-8").splitlines()
-COLUMNS: Mapping[str, str] = dict(line.split("\t") for line in _TABLE if not line.startswith("#"))
-"""What is known of a match: the names of the columns, and what each says, for people."""
-PLACE = {name: place for place, name in enumerate(COLUMNS)}
 TEXT_COLUMNS = PLACE["agreement"]  # those before it depend on nothing but the text
 
 
@@ -105,6 +102,11 @@ class Matches:
         self._sparse_weight, self._second = sparse_weight, second
 
     @cached_property
+    def ancestors(self) -> Ancestors:
+        """What stands above the concepts."""
+        return Ancestors(self._dictionary, self._table)
+
+    @cached_property
     def _annotated(self) -> NDArray[Any]:
         """How often each name was annotated with its concept, (names of the dictionary,)."""
         names = self._dictionary.columns.names
@@ -135,13 +137,14 @@ class Matches:
         return self._dictionary.names[int(self._table.entries[self._table.indptr[row]])]
 
     def describe(
-        self, texts: Sequence[tuple[str, str]], found: Candidates
+        self, texts: Sequence[tuple[str, str]], found: Candidates, steps: Rows | int = 0
     ) -> tuple[Floats, NDArray[np.float64]]:
         """Describe the candidates of some texts.
 
         Args:
             texts: in normal form, and as they are written.
             found: their candidates.
+            steps: (candidates,) as `Ancestors.appended` gives them; 0: all were found.
 
         Returns:
             (rows, `TEXT_COLUMNS`), and the weight of the words of each text, (texts,).
@@ -151,6 +154,7 @@ class Matches:
         counts = np.diff(found.indptr)
         query = np.repeat(np.arange(len(texts)), counts)
         place = np.arange(len(query)) - found.indptr[query]
+        column["steps"][:] = steps
         _scores(column, found, query, place, self._sparse_weight)
         weight = self._compare_words(column, [form for form, _ in texts], found, query)
         self._compare_forms(column, texts, found, query)
@@ -308,6 +312,7 @@ class Matches:
         count = len(query)
         column["below"][:] = np.bincount(above, minlength=count)
         column["above"][:] = np.bincount(below, minlength=count)
+        np.maximum.at(column["score_below"], above, column["score"][below])
         column["below_first"][below[place[above] == 0]] = 1
         column["above_first"][above[place[below] == 0]] = 1
 
@@ -340,13 +345,15 @@ def _scores(
     So encoders whose vectors have different lengths, and different λ, are alike to a ranker.
 
     Args:
-        column: to fill.
+        column: to fill; `steps` is filled.
         found: the candidates.
         query: of each.
         place: of each among those of its query, from 0.
         weight: λ; 1 for a generator without vectors.
     """
-    own = np.zeros(len(found.indptr) - 1, np.float32) if found.own is None else found.own
+    own = found.encoded.squares if found.encoded else None
+    if own is None:
+        own = np.zeros(len(found.indptr) - 1, np.float32)
     full = np.maximum(own + max(0.0, weight), _EQUAL)[query]
     scores, second = found.scores / full, found.second / full
     sparse = found.scores if found.sparse is None else found.sparse
@@ -357,21 +364,13 @@ def _scores(
     filled = np.flatnonzero(np.diff(found.indptr) > 0)
     first = found.indptr[:-1][filled]
     has_second = np.diff(found.indptr)[filled] > 1
+    has_second[has_second] = column["steps"][first[has_second] + 1] == 0
     next_score = np.where(has_second, scores[np.minimum(first + 1, len(query) - 1)], 0)
     column["lead"][first] = scores[first] - next_score
     column["place"][:] = np.log1p(place)
     column["matches"][:] = np.log(found.matches)
     column["second"][:] = second - scores
     column["same_letters"][:] = sparse > 1 - _EQUAL
-
-
-def largest(values: NDArray[Any], indptr: Rows) -> Floats:
-    """The largest value of each column in each list, (lists, columns); 0 for an empty list."""
-    result = np.zeros((len(indptr) - 1, values.shape[1]), np.float32)
-    is_filled = np.diff(indptr) > 0
-    if is_filled.any():
-        result[is_filled] = np.maximum.reduceat(values, indptr[:-1][is_filled], axis=0)
-    return result
 
 
 def _share(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.linking.calibration import groups
-from linker.linking.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
-from linker.linking.ranker import MatchLists, Probabilities, Rows, owners
+from linker.linking.lists import COLUMNS, PLACE, Floats, MatchLists, Probabilities, Rows, owners
+from linker.linking.matches import TEXT_COLUMNS, Matches
 from linker.linking.requests import Answer
 from linker.search.concepts import (
     Candidates,
@@ -82,20 +82,25 @@ def batch_of(
     demands = [demand for *_, demand in number]
     if any(demands):
         candidates = candidates.kept(allowed(demands, candidates))
-    found = candidates.take(text)
+    steps = np.zeros(len(candidates), np.int64)
+    if matches:
+        candidates, steps = matches.ancestors.appended(candidates, generator)
+        if any(demands):
+            is_allowed = allowed(demands, candidates)
+            candidates = candidates.kept(is_allowed)
+            steps = steps[is_allowed]
+    found = replace(candidates, encoded=None).take(text)
     lists = MatchLists(
         ends(np.array([len(answer.readings) for answer in answers], np.int64)),
         ends(np.array([len(way.texts) for way in ways], np.int64)),
         found.indptr,
-        np.zeros((len(found), 2 * len(COLUMNS) if matches else 0), np.float32),
+        np.zeros((len(found), len(COLUMNS) if matches else 0), np.float32),
         np.array([answer.nil_evidence for answer in answers], np.float32),
     )
     if matches:
         rows = ranges(candidates.indptr[text], np.diff(found.indptr))
-        of_texts, weight = matches.describe(texts, candidates)
+        of_texts, weight = matches.describe(texts, candidates, steps)
         lists.values[:, :TEXT_COLUMNS] = of_texts[rows]
-        of_texts -= largest(of_texts, candidates.indptr)[candidates.queries]
-        lists.behind[:, :TEXT_COLUMNS] = of_texts[rows]
         _describe_readings(lists, ways, weight[text])
         documents = np.array([answer.number for answer in answers], np.int64)
         if (documents >= 0).any():
@@ -209,6 +214,12 @@ class Ranking:
         start, end = self.batch.lists.rows[lookup : lookup + 2]
         return self.order[start:end]
 
+    def inputs(self, lookup: int) -> Floats:
+        """What the ranker reads of the candidates of a text, the most probable first."""
+        lists = self.batch.lists
+        inputs: Floats = lists.of_text(lookup).inputs[self.rows(lookup) - lists.rows[lookup]]
+        return inputs
+
     def first(self, lookup: int) -> int | None:
         """The row of the first concept of a text; None where it has no candidate."""
         rows = self.rows(lookup)
@@ -247,12 +258,18 @@ class Ranking:
         of_reading = left[owners(lists.readings)]
         parts, reading = np.maximum(1, np.diff(lists.lookups)), owners(lists.lookups)
         of_lookup = of_reading[reading] ** (1 / parts[reading])
-        none, missed = probabilities.none * left + outside, probabilities.missed * left
+        row_reading = reading[owners(lists.rows)]
         return replace(
             self,
             confidence=self.confidence * of_lookup[owners(lists.rows)],
             readings=self.readings * of_reading,
-            probabilities=replace(probabilities, none=none, missed=missed),
+            probabilities=replace(
+                probabilities,
+                readings=probabilities.readings * of_reading,
+                broader=probabilities.broader * of_reading[row_reading],
+                none=probabilities.none * left + outside,
+                missed=probabilities.missed * left,
+            ),
         )
 
 
@@ -314,7 +331,7 @@ def of_tied_names(
         rows[of_text] = shares / readings[reading]
         none[mention] *= 1 - _DIVIDED
         missed[mention] *= 1 - _DIVIDED
-    return Probabilities(rows, readings, none, missed)
+    return replace(probabilities, rows=rows, readings=readings, none=none, missed=missed)
 
 
 def by_probability(batch: DescribedBatch, probabilities: Probabilities) -> Ranking:

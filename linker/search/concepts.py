@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 from linker.dictionary import NameTable
 from linker.dictionary.columns import ranges as ranges
 from linker.errors import LinkerError, check_wanted
-from linker.search.index import Floats, Hits, Integers, is_finite, is_first, lowest_equal, most
+from linker.search.index import (
+    EncodedTexts,
+    Floats,
+    Hits,
+    Integers,
+    is_finite,
+    is_first,
+    lowest_equal,
+    most,
+)
 
 _OVERFETCH = 5  # names fetched for each concept to rank
 _GROWTH = 4  # times as many hits in the next round, where a list may change
@@ -32,9 +41,17 @@ Unit = Literal["names", "concepts"]
 """The unit of a ranking: distinct names, or concepts, each scored by its best name."""
 
 
+class PairScores(NamedTuple):
+    """The scores of pairs of a text and a name, (pairs,), and their parts, as in `Hits`."""
+
+    scores: Floats
+    sparse: Floats
+    dense: Floats | None
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The best concepts of several queries; arrays but `indptr` and `own` have a number for each.
+    """The best concepts of several queries; all arrays but `indptr` have a number for each.
 
     Those of query i are the places `indptr[i]` to `indptr[i + 1]`, best first. `names`, `entries`,
     `scores`, `sparse` and `dense` are of the best name of each concept. Where names are ranked,
@@ -50,7 +67,7 @@ class Candidates:
     dense: Floats | None
     matches: Integers  # how many names of the concept were among the hits of the query
     second: Floats  # the score of the second best of these; the best one's where it is alone
-    own: Floats | None = None  # (queries,) as in `Hits`
+    encoded: EncodedTexts | None = None  # the queries
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -64,8 +81,8 @@ class Candidates:
         """The candidates of some queries, given their numbers, any number of times."""
         counts = np.diff(self.indptr)[queries]
         rows = ranges(self.indptr[queries], counts)
-        own = None if self.own is None else self.own[queries]
-        return Candidates(ends(counts), **at(self, _COLUMNS, rows), own=own)
+        encoded = self.encoded and self.encoded.take(queries)
+        return Candidates(ends(counts), **at(self, _COLUMNS, rows), encoded=encoded)
 
     def only(self, places: slice | NDArray[np.int64]) -> Candidates:
         """Some candidates, in the order given, as those of one query."""
@@ -75,7 +92,13 @@ class Candidates:
     def kept(self, wanted: NDArray[np.bool_]) -> Candidates:
         """The candidates that are wanted, (candidates,), of the same queries."""
         counts = np.bincount(self.queries[wanted], minlength=len(self.indptr) - 1)
-        return Candidates(ends(counts), **at(self, _COLUMNS, wanted), own=self.own)
+        return Candidates(ends(counts), **at(self, _COLUMNS, wanted), encoded=self.encoded)
+
+    def with_scores(self, found: PairScores) -> Candidates:
+        """The same candidates, each found by one name that has these scores."""
+        return dataclasses.replace(
+            self, scores=found.scores, sparse=found.sparse, dense=found.dense, second=found.scores
+        )
 
     def followed_by(self, others: Candidates) -> Candidates:
         """These candidates, and behind those of each query the concepts that it lacks of others.
@@ -95,7 +118,7 @@ class Candidates:
                 None if first is None else np.concatenate([first, behind[is_new]])[order]
             )
         counts = np.bincount(query, minlength=len(self.indptr) - 1)
-        return Candidates(ends(counts), **columns, own=self.own)
+        return Candidates(ends(counts), **columns, encoded=self.encoded)
 
     @staticmethod
     def joined(parts: Sequence[Candidates], numbers: NDArray[np.int64]) -> Candidates:
@@ -109,9 +132,11 @@ class Candidates:
             return parts[0]
         counts = np.concatenate([np.diff(part.indptr) for part in parts])
         columns: dict[str, Any] = {}
-        for name in (*_COLUMNS, "own"):
+        for name in _COLUMNS:
             of_parts = [getattr(part, name) for part in parts]
             columns[name] = None if of_parts[0] is None else np.concatenate(of_parts)
+        encoded = [part.encoded for part in parts if part.encoded is not None]
+        columns["encoded"] = EncodedTexts.joined(encoded) if encoded else None
         return Candidates(ends(counts), **columns).take(np.argsort(numbers))
 
 
@@ -264,7 +289,7 @@ def by_concept(hits: Hits, k: int, queries: Sequence[str], names: NameOrder) -> 
         **at(hits, ("sparse", "dense"), hit[name]),
         matches=counts[concept].astype(np.int32),
         second=second[concept],
-        own=hits.own,
+        encoded=hits.encoded,
     )
 
 
@@ -306,7 +331,7 @@ def by_name(hits: Hits, queries: Sequence[str], names: NameOrder) -> Candidates:
         **at(hits, ("sparse", "dense"), named[order]),
         matches=np.ones(len(rows), np.int32),
         second=scores,
-        own=hits.own,
+        encoded=hits.encoded,
     )
 
 
@@ -410,6 +435,18 @@ class Generator(ABC):
         """Find the k best names of each query, in any order; fewer where there are no more.
 
         Those that tie with the last one may be among the hits, `most(k)` of all at most.
+        """
+
+    @abstractmethod
+    def score_pairs(
+        self, encoded: EncodedTexts, query: NDArray[np.int64], rows: Integers
+    ) -> PairScores:
+        """Score pairs of a text and a name as `score` does, without a search.
+
+        Args:
+            encoded: texts, as `score` gives them.
+            query: the number of the text of each pair.
+            rows: of the names.
         """
 
     @abstractmethod

@@ -21,8 +21,8 @@ from linker.encoders.base import Encoder, SparseEncoder
 from linker.errors import LinkerError, needing
 from linker.io import persistence
 from linker.search.ann import IvfIndex
-from linker.search.concepts import Candidates, Generator, by_concept, distinct
-from linker.search.index import Floats, Hits, Integers, VectorIndex, is_finite
+from linker.search.concepts import Candidates, Generator, PairScores, by_concept, distinct
+from linker.search.index import EncodedTexts, Floats, Hits, Integers, VectorIndex, is_finite
 from linker.search.sparse import SparseGenerator, pair_products
 
 INDEX = "index"  # the folder of an approximate index in a model folder
@@ -214,19 +214,32 @@ class HybridGenerator(Generator):
         return NameVectors(self.encoder, self.table, self.dense, self.rows).encode(names)
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
-        vectors, weights = encode_names(self.encoder, queries), self.sparse.encoder.encode(queries)
-        own = np.einsum("ij,ij->i", vectors, vectors)
-        query, rows = self._found(queries, vectors, own, weights, k)
-        dense = self.products(vectors, query, rows)
-        sparse = pair_products(weights, query, self.sparse.by_name, rows)
+        vectors = encode_names(self.encoder, queries)
+        encoded = EncodedTexts(self.sparse.encoder.encode(queries), vectors)
+        query, rows = self._found(queries, vectors, encoded.sparse, k)
+        found = self.score_pairs(encoded, query, rows)
+        hits, order = Hits.best_with_ties(len(queries), k, query, rows, found.scores)
+        return replace(
+            hits,
+            sparse=found.sparse[order],
+            dense=None if found.dense is None else found.dense[order],
+            encoded=encoded,
+        )
+
+    def score_pairs(
+        self, encoded: EncodedTexts, query: NDArray[np.int64], rows: Integers
+    ) -> PairScores:
+        if encoded.dense is None:
+            raise ValueError("the texts have no dense vectors")
+        dense = self.products(encoded.dense, query, rows)
+        sparse = pair_products(encoded.sparse, query, self.sparse.by_name, rows)
         scores = dense + np.float32(self.sparse_weight) * sparse + self.bias[rows]
-        hits, order = Hits.best_with_ties(len(queries), k, query, rows, scores)
-        return replace(hits, sparse=sparse[order], dense=dense[order], own=own)
+        return PairScores(scores, sparse, dense)
 
     def candidates(self, queries: Sequence[str], k: int) -> Candidates:
         """Find the k best concepts of each query, and behind them those of the second encoder."""
         found = super().candidates(queries, k)
-        if self.second is None:
+        if self.second is None or found.encoded is None:
             return found
         near = self.second.search(queries, _NEAREST)
         has_text = np.array([text != "" for text in queries], bool)
@@ -234,15 +247,8 @@ class HybridGenerator(Generator):
         query, rows, scores = near.queries[kept], near.rows[kept], near.scores[kept]
         near = Hits.best(len(queries), len(self.table), query, rows, scores)
         others = by_concept(near, _OTHERS, queries, self.name_order)
-        return found.followed_by(self._scored(queries, others))
-
-    def _scored(self, queries: Sequence[str], found: Candidates) -> Candidates:
-        """Candidates of the second encoder with the scores of this generator."""
-        vectors, weights = encode_names(self.encoder, queries), self.sparse.encoder.encode(queries)
-        dense = self.products(vectors, found.queries, found.names)
-        sparse = pair_products(weights, found.queries, self.sparse.by_name, found.names)
-        scores = dense + np.float32(self.sparse_weight) * sparse + self.bias[found.names]
-        return replace(found, scores=scores, sparse=sparse, dense=dense, second=scores)
+        scores = self.score_pairs(found.encoded, others.queries, others.names)
+        return found.followed_by(others.with_scores(scores))
 
     def products(self, vectors: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
         """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
@@ -275,7 +281,6 @@ class HybridGenerator(Generator):
         self,
         queries: Sequence[str],
         vectors: Floats,
-        own: Floats,
         weights: csr_matrix,
         k: int,
     ) -> tuple[NDArray[np.int64], Integers]:
@@ -291,10 +296,10 @@ class HybridGenerator(Generator):
         Args:
             queries: in normal form; an empty one finds nothing.
             vectors: of the queries.
-            own: the product of each with itself.
             weights: of their n-grams.
             k: names for each query.
         """
+        own = np.einsum("ij,ij->i", vectors, vectors)
         dense = self.dense.search(vectors, k, self.rows)
         silent = np.arange(len(vectors))
         if self.encoder.covers_characters:

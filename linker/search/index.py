@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass as options_dataclass
+from scipy.sparse import csr_matrix, vstack
 
 from linker.dictionary.columns import ranges
 from linker.errors import LinkerError
@@ -57,12 +58,42 @@ Adjust = Callable[[slice, Floats], None]
 
 
 @dataclass(frozen=True, slots=True)
+class EncodedTexts:
+    """The vectors of some texts, by which names can be scored that no search found.
+
+    Attributes:
+        sparse: csr_matrix (texts, terms).
+        dense: (texts, dim); None where the generator has no such vectors.
+    """
+
+    sparse: csr_matrix
+    dense: Floats | None = None
+
+    @property
+    def squares(self) -> Floats | None:
+        """The product of the dense vector of each text with itself, (texts,)."""
+        return None if self.dense is None else np.einsum("ij,ij->i", self.dense, self.dense)
+
+    def take(self, texts: NDArray[np.int64]) -> EncodedTexts:
+        """Some of the texts, given their numbers, any number of times."""
+        dense = None if self.dense is None else self.dense[texts]
+        return EncodedTexts(self.sparse[texts], dense)
+
+    @classmethod
+    def joined(cls, parts: Sequence[EncodedTexts]) -> EncodedTexts:
+        """Several of them, one behind another."""
+        dense = [part.dense for part in parts if part.dense is not None]
+        sparse = vstack([part.sparse for part in parts], "csr")
+        return cls(sparse, np.concatenate(dense) if dense else None)
+
+
+@dataclass(frozen=True, slots=True)
 class Hits:
     """The rows of the names that were found for each query.
 
     Those of query i are `rows[indptr[i]:indptr[i + 1]]`.
     `sparse` and `dense` are the parts of the scores, each the plain dot product, where there are
-    such parts; `own` is the product of the vector of each query with itself, (queries,).
+    such parts; `encoded` are the queries, where a generator found the names.
     """
 
     indptr: NDArray[np.int64]
@@ -70,7 +101,7 @@ class Hits:
     scores: Floats
     sparse: Floats | None = None
     dense: Floats | None = None
-    own: Floats | None = None
+    encoded: EncodedTexts | None = None
 
     @property
     def queries(self) -> NDArray[np.int64]:

@@ -21,11 +21,12 @@ from sparse_dot_topn import sp_matmul_topn, zip_sp_matmul_topn
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.io import persistence
-from linker.search.concepts import Generator
+from linker.search.concepts import Generator, PairScores
 from linker.search.index import (
     AUTO,
     LARGE,
     SPARE,
+    EncodedTexts,
     Floats,
     Hits,
     IndexOptions,
@@ -217,7 +218,14 @@ class SparseGenerator(Generator):
         return cls(table, dictionary.id_rank, dictionary.entry_rank, encoder, names)
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
-        return self.names.search(self.encoder.encode(queries), k)
+        encoded = EncodedTexts(self.encoder.encode(queries))
+        return replace(self.names.search(encoded.sparse, k), encoded=encoded)
+
+    def score_pairs(
+        self, encoded: EncodedTexts, query: NDArray[np.int64], rows: Integers
+    ) -> PairScores:
+        scores = pair_products(encoded.sparse, query, self.by_name, rows)
+        return PairScores(scores, scores, None)
 
     def among(self, concepts: NDArray[np.bool_]) -> SparseGenerator:
         rows = self.table.naming(concepts)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,8 @@ from linker.io.mentions import flatten
 from linker.linking import ranker as rankers
 from linker.linking.calibration import Calibration
 from linker.linking.linker import Linker
-from linker.linking.ranker import Judged, Ranker
+from linker.linking.lists import Judged
+from linker.linking.ranker import Ranker
 from linker.linking.ranking import DescribedBatch, ordered
 from linker.records import Activity, Document, Mention
 from linker.search.hybrid import HybridGenerator
@@ -63,20 +64,27 @@ def judged(linker: Linker, items: Items) -> Judged:
     parts = []
     for mentions, batch in linker.lists(items):
         kept = np.flatnonzero([mention.gold is not None for mention in mentions])
-        right, known = _judged(linker, mentions, batch)
+        relevance, known = _judged(linker, mentions, batch)
         weight = np.ones(len(mentions), np.float32)
-        of_all = Judged(batch.lists, batch.found.concepts, right, known, weight)
+        of_all = Judged(batch.lists, batch.found.concepts, relevance, known, weight)
         parts.append(of_all.only(kept))
     return Judged.joined([part for part in parts if len(part.weight)])
 
 
-def _judged(linker: Linker, mentions: list[Mention], batch: DescribedBatch) -> tuple[Bools, Bools]:
-    """Which candidates of a batch are right, (rows,), and which mentions have a concept."""
-    lists, concepts = batch.lists, batch.found.concepts.tolist()
-    ids, resolve = linker.dictionary.ids, linker.dictionary.resolve
+def _judged(
+    linker: Linker, mentions: list[Mention], batch: DescribedBatch
+) -> tuple[NDArray[np.int8], Bools]:
+    """The relevance of each candidate of a batch, (rows,), and which mentions have a concept."""
+    lists = batch.lists
+    ids = linker.dictionary.ids
+    resolve = linker.dictionary.resolve
     linkable = set(linker.generator.table.concepts.tolist())
-    right, known = np.zeros(len(concepts), bool), np.zeros(len(mentions), bool)
-    readings, lookups, rows = (of.tolist() for of in (lists.readings, lists.lookups, lists.rows))
+    above = _Above(linker)
+    named = [ids[row] for row in batch.found.concepts.tolist()]
+    relevance = np.zeros(len(named), np.int8)
+    known = np.zeros(len(mentions), bool)
+    rows = lists.rows.tolist()
+    starts = lists.starts.tolist()
     for place, mention in enumerate(mentions):
         if not (gold := mention.gold):
             continue
@@ -84,14 +92,48 @@ def _judged(linker: Linker, mentions: list[Mention], batch: DescribedBatch) -> t
         known[place] = any(
             row in linkable for identifier in wanted for row in linker.dictionary.rows(identifier)
         )
-        for reading in range(readings[place], readings[place + 1]):
-            of_parts = range(lookups[reading], lookups[reading + 1])
-            ranked = [[ids[row] for row in concepts[rows[i] : rows[i + 1]]] for i in of_parts]
-            for i, own, accepted in zip(
-                of_parts, ranked, matching.right_ids(ranked, gold, resolve), strict=True
-            ):
-                right[rows[i] : rows[i + 1]] = [identifier in accepted for identifier in own]
-    return right, known
+        readings = []
+        for reading in range(*lists.readings[place : place + 2].tolist()):
+            lookups = range(*lists.lookups[reading : reading + 2].tolist())
+            readings.append([named[rows[lookup] : rows[lookup + 1]] for lookup in lookups])
+        of_mention = matching.relevances(readings, gold, resolve, above.of)
+        of_parts = chain.from_iterable(of_mention)
+        start, end = starts[place : place + 2]
+        relevance[start:end] = list(chain.from_iterable(of_parts))
+    return relevance, known
+
+
+class _Above:
+    """The concepts above those of a dictionary that are narrow enough to say something.
+
+    Args:
+        linker: whose dictionary it is; what it cannot answer with is left out, but leads further.
+    """
+
+    def __init__(self, linker: Linker) -> None:
+        self._dictionary = linker.dictionary
+        self._is_narrow = linker.engine.ancestors.is_narrow
+        self._known: dict[str, dict[str, int]] = {}
+
+    def of(self, identifier: str) -> dict[str, int]:
+        """The ids above one, with the steps up to each."""
+        if identifier not in self._known:
+            self._known[identifier] = self._climbed(identifier)
+        return self._known[identifier]
+
+    def _climbed(self, identifier: str) -> dict[str, int]:
+        dictionary = self._dictionary
+        rows = list(dictionary.rows(identifier))
+        seen = set(rows)
+        found: dict[str, int] = {}
+        steps = 0
+        while rows:
+            steps += 1
+            above = np.unique(np.concatenate(dictionary.hierarchy.parents(rows))).tolist()
+            rows = [row for row in above if row not in seen]
+            seen.update(rows)
+            found |= {dictionary.ids[row]: steps for row in rows if self._is_narrow[row]}
+        return found
 
 
 def noise_lists(linker: Linker, items: Items, seed: int) -> Iterator[Judged]:

@@ -27,8 +27,8 @@ from linker.evaluation import sets as measured
 from linker.linking import calibration
 from linker.linking.calibration import GROUPS, Calibration, Group, answers_of
 from linker.linking.decided import Decided
-from linker.linking.matches import COLUMNS, PLACE
-from linker.linking.ranker import Judged, MatchLists, Ranker
+from linker.linking.lists import COLUMNS, PLACE, Judged, MatchLists
+from linker.linking.ranker import Ranker
 from linker.linking.ranking import Order
 from linker.records import GoldGroup
 from linker.training.pipeline import train
@@ -115,13 +115,13 @@ def test_what_is_in_a_set() -> None:
 def lists_of(*mentions: list[list[tuple[float, float]]]) -> MatchLists:
     """Mentions of one reading each: for each text its candidates, same letters and short form."""
     texts = [text for mention in mentions for text in mention]
-    inputs = np.zeros((sum(map(len, texts)), 2 * len(COLUMNS)), np.float32)
+    values = np.zeros((sum(map(len, texts)), len(COLUMNS)), np.float32)
     rows = [row for text in texts for row in text]
     if rows:
-        inputs[:, [PLACE["same_letters"], PLACE["short_form"]]] = rows
+        values[:, [PLACE["same_letters"], PLACE["short_form"]]] = rows
     sizes = [[1] * len(mentions), [len(m) for m in mentions], [len(text) for text in texts]]
     ends = [np.array([0, *itertools.accumulate(of)], np.int64) for of in sizes]
-    return MatchLists(*ends, inputs, np.zeros(len(mentions), np.float32))
+    return MatchLists(*ends, values, np.zeros(len(mentions), np.float32))
 
 
 def test_groups() -> None:
@@ -139,8 +139,9 @@ def test_groups() -> None:
 
 def test_the_probability_of_what_is_right() -> None:
     lists = lists_of([[(0, 0)] * 2], [[(0, 0)] * 2], [[(0, 0)], [(0, 0)] * 2], [[]])
-    right = np.array([False, True, False, False, True, True, False])
-    judged = Judged(lists, np.arange(7), right, np.ones(4, bool), np.ones(4, np.float32))
+    # the last is the nearest above what is meant, and not it
+    relevance = np.array([0, 2, 0, 0, 2, 2, 1], np.int8)
+    judged = Judged(lists, np.arange(7), relevance, np.ones(4, bool), np.ones(4, np.float32))
     confidence = np.array([0.7, 0.2, 0.5, 0.3, 0.9, 0.6, 0.1])
     order = Order(np.arange(7), confidence, np.ones(4), np.arange(4))
     found = calibration.probabilities(judged, order)
@@ -154,7 +155,8 @@ def test_how_many_texts_are_names_and_resemble_one() -> None:
     # the fourth is the first again; the last is a name
     lists.values[:, PLACE["sparse"]] = [0.4, 0.5, 0.9, 0.3, 0.4, 0.5, 0.6, 1]
     order = Order(np.array([1, 0, 2, 3, 5, 4, 6, 7]), *np.full((2, 8), 0.25), np.arange(6))
-    right = Judged(lists, np.arange(8), np.ones(8, bool), np.ones(6, bool), np.ones(6, np.float32))
+    relevance = np.full(8, 2, np.int8)
+    right = Judged(lists, np.arange(8), relevance, np.ones(6, bool), np.ones(6, np.float32))
     of_all = Calibration.of([(right, order)])
     # none: a part of the second, and the third, which has no candidate
     assert of_all.texts == (1, 2, 2)

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from linker import Dictionary, Document, Linker, LinkerError, Mention
 from linker.dictionary.lending import ConsideredName, Lending
 from linker.io import mentions as readers
-from linker.linking import ranker as rankers
-from linker.linking.matches import PLACE
-from linker.linking.ranker import MatchLists, Probabilities, Ranker
+from linker.linking.lists import PLACE, MatchLists, Probabilities, softmax
+from linker.linking.ranker import Ranker
 from linker.linking.ranking import DEPTH, DescribedBatch, Ranking, by_probability
 from linker.records import GoldGroup, Name, Passage, Prediction
 from linker.search.concepts import Candidates
@@ -46,6 +45,7 @@ def ranking_of(*mentions: list[Reading]) -> Ranking:
     probabilities = Probabilities(
         np.array([share for text in texts for _, share in text], np.float64),
         np.array([probability for probability, _ in readings], np.float64),
+        zeros.astype(np.float64),
         *(np.array([1 - sum(p for p, _ in mention) for mention in mentions]) / 2 for _ in range(2)),
     )
     lists = MatchLists(*ends, nothing, without)
@@ -122,7 +122,8 @@ class Fixed:
         with np.errstate(divide="ignore"):
             odds = np.where(lists.values[:, PLACE["place"]] == 0, self.first, 0)
             slots = np.tile(np.log(self.slots), (len(lists.nil_evidence), 1))
-            return rankers.softmax(np.log(odds), slots, lists)
+            scores = np.stack([np.log(odds), np.full(len(odds), -np.inf)], axis=1)
+            return softmax(scores, slots, lists)
 
 
 def fixed(first: float, none: float, missed: float) -> Ranker:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from linker.dictionary.lending import ConsideredName, Lending
 from linker.ids import parse_gold
 from linker.io import mentions as readers
 from linker.linking.explain import Explanation, Record
-from linker.linking.matches import COLUMNS, PLACE
+from linker.linking.lists import COLUMNS, INPUTS, behind
 from linker.linking.ranker import unfitted
 from linker.records import Name, Passage
 from linker.search.hybrid import HybridGenerator
@@ -136,17 +135,18 @@ def test_what_puts_the_first_before_another_one(linker: Linker) -> None:
     ((_, batch),) = linker.lists([text])
     rows = {linker.dictionary.ids[c]: row for row, c in enumerate(batch.found.concepts.tolist())}
     first, *others = linker.explain(text).parts[0].candidates
-    before, _ = linker.ranker.scores(batch.lists)
+    before = linker.ranker.scores_of(batch.lists.inputs)
     at = rows[first.concept_id]
     assert first.behind == []
     assert all(other.behind for other in others)
     for other in others:
         lost = {}
-        for name, column in PLACE.items():
+        for name in COLUMNS:
             inputs = batch.lists.inputs.copy()
-            for half in (column, column + len(COLUMNS)):
-                inputs[at, half] = inputs[rows[other.concept_id], half]
-            after, _ = linker.ranker.scores(dataclasses.replace(batch.lists, inputs=inputs))
+            for place, read in enumerate(INPUTS):
+                if read in (name, behind(name)):
+                    inputs[at, place] = inputs[rows[other.concept_id], place]
+            after = linker.ranker.scores_of(inputs)
             lost[name] = float(before[at] - after[at])
         largest = sorted((v for v in lost.values() if v >= 0.005), reverse=True)[:6]
         assert [effect.log_odds for effect in other.behind] == pytest.approx(largest, abs=1e-3)

@@ -13,14 +13,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 
 from linker import Dictionary, Linker, Mention
 from linker.encoders.base import Encoder
-from linker.linking.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
+from linker.linking.lists import COLUMNS, PLACE
+from linker.linking.matches import TEXT_COLUMNS, Matches
 from linker.linking.words import words_of
 from linker.records import NAME_KINDS, GoldGroup
 from linker.search.concepts import Candidates
 from linker.search.hybrid import NameVectors
+from linker.search.index import EncodedTexts
 from linker.text.normalize import normalize
 from linker.training.pipeline import train
 
@@ -120,7 +123,7 @@ def test_scores_of_vectors_and_characters(dictionary: Dictionary, described: Des
         [4.5, 3],
         sparse=np.array([0.75, 0.5], np.float32),
         dense=np.array([3, 2], np.float32),
-        own=np.array([4], np.float32),
+        encoded=EncodedTexts(csr_matrix((1, 1), dtype=np.float32), np.array([[2]], np.float32)),
     )
     values, _ = matches.describe([("x", "x")], found)
     assert values[:, PLACE["score"]].tolist() == [0.75, 0.5]

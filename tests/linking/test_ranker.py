@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker.linking import ranker as rankers
-from linker.linking.matches import COLUMNS, PLACE
-from linker.linking.ranker import Judged, MatchLists, Probabilities, Ranker, softmax
+from linker.linking.lists import (
+    COLUMNS,
+    INPUTS,
+    PLACE,
+    Judged,
+    MatchLists,
+    Probabilities,
+    softmax,
+)
+from linker.linking.ranker import Loss, Ranker
 
 WIDTH = len(COLUMNS)
 Layout = list[list[list[int]]]  # how many candidates each text of each reading of mentions has
@@ -33,7 +42,7 @@ def laid_out(layout: Layout, values: np.ndarray | None = None) -> MatchLists:
         ends([len(mention) for mention in layout]),
         ends([len(reading) for reading in readings]),
         ends(sizes),
-        np.concatenate([values, values * 0], axis=1),
+        values,
         np.zeros(len(layout), np.float32),
     )
 
@@ -42,7 +51,8 @@ def judged(mentions: int = 300, seed: int = 0) -> Judged:
     """One to three readings of mentions, the second one split in two.
 
     Texts have up to four candidates; those whose words agree are right. Where no reading is right,
-    half of the mentions have a concept, which their last column tells.
+    half of the mentions have a concept, which their last column tells, and a third have candidates
+    above it, which their preferred names tell.
     """
     random = np.random.default_rng(seed)
     layout = [
@@ -51,41 +61,52 @@ def judged(mentions: int = 300, seed: int = 0) -> Judged:
     ]
     lists = laid_out(layout)
     lists.values[:] = random.normal(size=lists.values.shape)
-    right = np.zeros(len(lists.values), bool)
+    relevance = np.zeros(len(lists.values), np.int8)
     known, start = np.zeros(mentions, bool), 0
     for place, mention in enumerate(layout):
-        is_right = random.random() < 0.7
+        is_right = random.random() < 0.7 and any(map(all, mention))
+        has_broader = random.random() < 0.33
         known[place] = random.random() < 0.5
         for reading in mention:
             for size in reading:
                 if size and is_right:
-                    right[start + random.integers(size)] = True
+                    relevance[start + random.integers(size)] = 2
+                elif size and has_broader and len(reading) == 1:
+                    relevance[start + random.integers(size)] = 1
                 lists.values[start : start + size, -1] = 1 if known[place] else -1
                 start += size
             known[place] |= is_right and all(reading)
-    lists.values[:, PLACE["of_mention"]] = np.where(right, 1, -1)
+    lists.values[:, PLACE["of_mention"]] = np.where(relevance == 2, 1, -1)
+    lists.values[:, PLACE["of_preferred"]] = np.where(relevance == 1, 1, -1)
     lists.nil_evidence[:] = random.random(mentions)
-    return Judged(lists, np.arange(len(right)), right, known, np.ones(mentions, np.float32))
+    concepts = np.arange(len(relevance))
+    return Judged(lists, concepts, relevance, known, np.ones(mentions, np.float32))
 
 
-def slow_softmax(scores: list[float], slots: list[list[float]], layout: Layout) -> Probabilities:
+def slow_softmax(
+    scores: list[list[float]], slots: list[list[float]], layout: Layout
+) -> Probabilities:
     """The same as `softmax`, mention by mention, from the formula."""
-    rows, readings, none, missed = [], [], [], []
+    rows, readings, broader, none, missed = [], [], [], [], []
     left = iter(scores)
     for mention, of_slots in zip(layout, slots, strict=True):
         logits = []
+        above = []
         for reading in mention:
             of_parts = []
             for size in reading:
-                odds = [math.exp(next(left)) for _ in range(size)]
+                pairs = [next(left) for _ in range(size)]
+                odds = [math.exp(exact) for exact, _ in pairs]
+                above += [math.exp(of) if len(reading) == 1 else 0.0 for _, of in pairs]
                 rows += [one / sum(odds) for one in odds]
                 of_parts.append(math.log(sum(odds)) if odds else -math.inf)
             logits.append(sum(of_parts) / len(of_parts))
-        whole = sum(map(math.exp, [*logits, *of_slots]))
+        whole = sum(map(math.exp, [*logits, *of_slots])) + sum(above)
+        broader += [odds / whole for odds in above]
         readings += [math.exp(logit) / whole for logit in logits]
         none.append(math.exp(of_slots[0]) / whole)
         missed.append(math.exp(of_slots[1]) / whole)
-    return Probabilities(*map(np.array, (rows, readings, none, missed)))
+    return Probabilities(*map(np.array, (rows, readings, broader, none, missed)))
 
 
 # ---------------------------------------------------------------------------- probabilities
@@ -94,10 +115,12 @@ def slow_softmax(scores: list[float], slots: list[list[float]], layout: Layout) 
 def test_a_split_reading_has_the_mean_of_its_parts() -> None:
     """Parts of 4 and 9 together count sqrt(4 * 9) = 6; a part without a candidate ends it."""
     lists = laid_out([[[1], [1, 2], [1, 0]]])
-    found = softmax(np.log([2.0, 4.0, 8.0, 1.0, 5.0]), np.log([[1.0, 1.0]]), lists)
-    assert found.readings == pytest.approx([2 / 10, 6 / 10, 0])
+    scores = np.log([[2.0, 4.0, 8.0, 1.0, 5.0], [2.0, 9.0, 9.0, 9.0, 9.0]]).T
+    found = softmax(scores, np.log([[1.0, 1.0]]), lists)
+    assert found.readings == pytest.approx([2 / 12, 6 / 12, 0])
     assert found.rows == pytest.approx([1, 1, 8 / 9, 1 / 9, 1])
-    assert (found.none[0], found.missed[0]) == pytest.approx((1 / 10, 1 / 10))
+    assert found.broader == pytest.approx([2 / 12, 0, 0, 0, 0])  # of readings with one part
+    assert (found.none[0], found.missed[0]) == pytest.approx((1 / 12, 1 / 12))
 
 
 layouts = st.lists(
@@ -111,24 +134,27 @@ layouts = st.lists(
 @settings(max_examples=100)
 def test_softmax_the_slow_way(layout: Layout, seed: int) -> None:
     lists, random = laid_out(layout), np.random.default_rng(seed)
-    scores = random.normal(scale=3, size=len(lists.values))
+    scores = random.normal(scale=3, size=(len(lists.values), 2))
     slots = random.normal(scale=3, size=(len(layout), 2))
     found, expected = softmax(scores, slots, lists), None
     expected = slow_softmax(scores.tolist(), slots.tolist(), layout)
-    for name in ("rows", "readings", "none", "missed"):
+    for name in ("rows", "readings", "broader", "none", "missed"):
         assert getattr(found, name) == pytest.approx(getattr(expected, name), abs=1e-12), name
     mention = np.repeat(np.arange(len(layout)), np.diff(lists.readings))
     whole = np.bincount(mention, found.readings, len(layout)) + found.none + found.missed
+    starts = lists.starts.tolist()
+    whole += [found.broader[start:end].sum() for start, end in itertools.pairwise(starts)]
     assert whole == pytest.approx(np.ones(len(layout)))
 
 
 def test_scores_by_hand() -> None:
     """One hidden unit each: it reads the first column less its mean, and the largest of it."""
-    count = 2 * WIDTH
+    count = len(INPUTS)
     weights = {
         "w": np.zeros((count, 1)),
         "b": np.array([1.0]),
-        "v": np.array([10.0]),
+        "v": np.array([[10.0, -1.0]]),
+        "c": np.array([0.0, 8.0]),
         "w_none": np.zeros((2 * count + 1, 1)),
         "b_none": np.array([0.0]),
         "v_none": np.array([[2.0, -2.0]]),
@@ -143,7 +169,7 @@ def test_scores_by_hand() -> None:
     lists.values[:, 0] = [4, 7, 1000]  # 0.5, 2 and far off: 3
     lists.nil_evidence[:] = [0, 0.125]
     scores, slots = ranker.scores(lists)
-    assert scores.tolist() == [15, 30, 40]
+    assert scores.tolist() == [[15, 6.5], [30, 5], [40, 4]]
     assert slots.tolist() == [[2 * 53 + 0.5, -2 * 53 + 0.25], [2 * 125 + 0.5, -2 * 125 + 0.25]]
     assert ranker.scores_of(lists.inputs).tolist() == [15, 30, 40]
 
@@ -161,37 +187,92 @@ def loss_of(found: Probabilities, some: Judged) -> float:
             share = found.readings[reading]
             for lookup in range(*lists.lookups[reading : reading + 2]):
                 start, end = lists.rows[lookup : lookup + 2]
-                share *= found.rows[start:end][some.right[start:end]].sum()
+                share *= found.rows[start:end][some.relevance[start:end] == 2].sum()
             wanted += share
+        start, end = lists.starts[mention : mention + 2]
+        wanted += found.broader[start:end][some.relevance[start:end] == 1].sum()
         if not wanted:
             wanted = (found.missed if some.is_known[mention] else found.none)[mention]
         total -= weight[mention] * math.log(wanted)
     return float(total / weight.sum())
 
 
-def test_gradients_are_those_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+def cross_entropy(found: Probabilities, some: Judged) -> float:
+    """The weighted mean of the cross entropy with the softmax of relevances, from its definition."""
+    lists, total = some.lists, 0.0
+    weight = some.weight.astype(np.float64)
+    for mention in range(len(weight)):
+        shares = []
+        relevances = []
+        for reading in range(*lists.readings[mention : mention + 2]):
+            of_parts = range(*lists.lookups[reading : reading + 2])
+            for lookup in of_parts:
+                for row in range(*lists.rows[lookup : lookup + 2]):
+                    shares.append(found.readings[reading] * found.rows[row] / len(of_parts))
+                    relevances.append(int(some.relevance[row]))
+        is_none = not any(relevances) and not some.is_known[mention]
+        is_missed = not any(relevances) and some.is_known[mention]
+        shares += [found.none[mention], found.missed[mention]]
+        relevances += [2 * is_none, 2 * is_missed]
+        wanted = np.exp(relevances) / np.exp(relevances).sum()
+        total -= weight[mention] * float(wanted @ np.log(shares))
+    return total / float(weight.sum())
+
+
+def exactly(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A function of arrays in double precision, which rounds what it returns, without rounding."""
+
+    def made(inputs: np.ndarray, lists: MatchLists) -> np.ndarray:
+        starts = lists.starts
+        summary = function(inputs, lists).astype(np.float64)
+        for mention, (start, end) in enumerate(itertools.pairwise(starts.tolist())):
+            if end > start:
+                rows = inputs[start:end]
+                summary[mention, :-1] = np.concatenate([rows.max(axis=0), rows[0]])
+        return summary
+
+    return made
+
+
+def _texts_of(lists: MatchLists) -> list[tuple[int, int]]:
+    """Where the texts of each mention begin and end."""
+    return list(itertools.pairwise(lists.lookups[lists.readings].tolist()))
+
+
+@pytest.mark.parametrize("kind", ["marginal", "listwise"])
+def test_gradients_are_those_of_the_loss(kind: Loss, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each gradient against the difference of two losses, in float64, without dropout."""
     monkeypatch.setattr(rankers, "_kept", lambda shape, *_: np.ones(shape))
-    some = judged(12, seed=11)
+    some = judged(40, seed=11)
+    if kind == "listwise":  # whose loss is infinite where a part has no candidate
+        starts = some.lists.rows
+        filled = [all(np.diff(starts[a : b + 1])) for a, b in _texts_of(some.lists)]
+        some = some.only(np.flatnonzero(filled))
+    some = some.only(np.arange(20))
     random = np.random.default_rng(5)
-    some.weight[:] = random.uniform(0.5, 2, 12)
+    some.weight[:] = random.uniform(0.5, 2, 20)
     start = rankers.unfitted()
     weights = {k: random.normal(size=v.shape) / 5 for k, v in start.weights.items()}
     inputs = np.asarray(start.scaled(some.lists.inputs), np.float64)
-    summary = np.asarray(rankers._summary(inputs, some.lists), np.float64)
-    gradients = rankers._gradients(weights, inputs, summary, some, random)
-    kinds = {"right": 0, "none": 0, "missed": 0}
+    monkeypatch.setattr(rankers, "_summary", exactly(rankers._summary))
+    summary = rankers._summary(inputs, some.lists)
+    if kind == "listwise":
+        weights["c"][1] = -1e4
+    gradients = rankers._gradients(weights, inputs, some, random, kind)
+    kinds = {"right": 0, "broader": 0, "none": 0, "missed": 0}
 
     def loss() -> float:
         hidden = np.maximum(inputs @ weights["w"] + weights["b"], 0)
         of_none = np.maximum(summary @ weights["w_none"] + weights["b_none"], 0)
         slots = of_none @ weights["v_none"] + weights["c_none"]
-        return loss_of(softmax(hidden @ weights["v"], slots, some.lists), some)
+        found = softmax(hidden @ weights["v"] + weights["c"], slots, some.lists)
+        return loss_of(found, some) if kind == "marginal" else cross_entropy(found, some)
 
-    for mention in range(12):  # each kind of mention is there, and so are split readings
+    for mention in range(20):  # each kind of mention is there, and so are split readings
         rows = slice(*some.lists.starts[mention : mention + 2])
-        kinds["missed" if some.is_known[mention] else "none"] += not some.right[rows].any()
-        kinds["right"] += some.right[rows].any()
+        best = some.relevance[rows].max(initial=0)
+        slot = "missed" if some.is_known[mention] else "none"
+        kinds[{2: "right", 1: "broader", 0: slot}[int(best)]] += 1
     assert all(kinds.values())
     assert (np.diff(some.lists.lookups) == 2).any()
     for name, gradient in gradients.items():
@@ -212,7 +293,9 @@ def test_it_learns_what_is_right_and_that_nothing_is() -> None:
     chance = rankers.unfitted().probabilities(held.lists)
     assert loss_of(found, held) < 0.7 * loss_of(chance, held)
     assert np.mean(found.rows[held.right]) > 1.3 * np.mean(chance.rows[held.right])
-    right = [held.right[a:b].any() for a, b in itertools.pairwise(held.lists.starts.tolist())]
+    assert np.mean(found.broader[held.broader]) > 0.2 > 5 * np.mean(found.broader[~held.broader])
+    starts = itertools.pairwise(held.lists.starts.tolist())
+    right = [held.relevance[a:b].any() for a, b in starts]
     empty = (np.diff(held.lists.starts) > 0) & ~np.array(right)
     missed, none = empty & held.is_known, empty & ~held.is_known
     assert np.mean(found.missed[missed]) > 1.2 * np.mean(found.missed[none])
@@ -229,7 +312,25 @@ def test_fitting_again_stays_near_the_start() -> None:
     assert all(np.array_equal(before[name], start.weights[name]) for name in before)
 
 
+@pytest.mark.parametrize("kind", ["binary", "listwise"])
+def test_the_other_losses_know_nothing_of_broader_concepts(kind: Loss) -> None:
+    found = rankers.fit(judged(300), 0, loss=kind).probabilities(judged(50, seed=4).lists)
+    assert not found.broader.any()
+
+
 # ---------------------------------------------------------------------------------- lists
+
+
+def test_relative_columns_are_read_less_the_largest_of_the_text() -> None:
+    lists = laid_out([[[2], [1]], [[0]]])
+    lists.values[:, PLACE["score"]] = [0.25, 0.75, 0.5]
+    lists.values[:, PLACE["length"]] = [1, 2, 3]
+    inputs = lists.inputs
+    assert inputs.shape == (3, len(INPUTS))
+    assert inputs[:, : len(COLUMNS)].tolist() == lists.values.tolist()
+    assert inputs[:, INPUTS.index("score behind")].tolist() == [-0.5, 0, 0]
+    assert "length behind" not in INPUTS
+    assert lists.of_text(0).inputs.tolist() == inputs[:2].tolist()
 
 
 # ---------------------------------------------------------------------------------- files
@@ -239,7 +340,6 @@ def test_the_shipped_ranker_prefers_the_better_match() -> None:
     lists = laid_out([[[2]]])
     for name in ("score", "sparse", "of_mention", "of_name", "same_words", "same_order"):
         lists.values[0, PLACE[name]] = 1
-        lists.behind[1, PLACE[name]] = -1
     lists.values[1, PLACE["place"]] = math.log(2)
     assert Ranker.shipped().probabilities(lists).rows[0] > 0.9
 

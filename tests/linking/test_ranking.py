@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from linker import Dictionary, Linker, Mention
 from linker.linking import ranking as module
-from linker.linking.matches import COLUMNS, PLACE, Matches
-from linker.linking.ranker import MatchLists
+from linker.linking.lists import COLUMNS, PLACE, MatchLists
+from linker.linking.matches import Matches
 from linker.linking.ranking import DescribedBatch, batch_of
 from linker.linking.requests import Answer, Request
 from linker.records import ReadingKind
@@ -166,8 +166,8 @@ def test_agreement_against_a_slow_twin(
             sizes,
         )
     ]
-    inputs = np.zeros((len(concepts), 2 * len(COLUMNS)), np.float32)
-    lists = MatchLists(*ends, inputs, np.zeros(len(given_mentions), np.float32))
+    values = np.zeros((len(concepts), len(COLUMNS)), np.float32)
+    lists = MatchLists(*ends, values, np.zeros(len(given_mentions), np.float32))
     nothing = np.zeros(len(concepts), np.float32)
     columns = (concepts, concepts, concepts, nothing, None, None, concepts, nothing)
     documents = np.array([document for document, _ in given_mentions], np.int64)
@@ -185,6 +185,6 @@ def test_agreement_against_a_slow_twin(
             for concept in candidates[text]:
                 others = {t for t, first in spelt if first == concept and t != text}
                 expected.append(math.log1p(len(others)) if document >= 0 else 0.0)
-    assert inputs[:, PLACE["agreement"]].tolist() == pytest.approx(expected)
-    inputs[:, PLACE["agreement"]] = 0
-    assert not inputs.any()
+    assert values[:, PLACE["agreement"]].tolist() == pytest.approx(expected)
+    values[:, PLACE["agreement"]] = 0
+    assert not values.any()

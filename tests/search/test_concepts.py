@@ -6,11 +6,12 @@ import dataclasses
 import pickle
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from linker.dictionary import NameTable
 from linker.io.persistence import Strings
 from linker.search.concepts import Candidates, NameOrder, by_concept, by_name
-from linker.search.index import Hits, most
+from linker.search.index import EncodedTexts, Hits, most
 
 # the names 0 to 4 and their concepts; entries are numbered in this order
 TABLE = NameTable(
@@ -50,18 +51,29 @@ def test_each_concept_stands_at_the_place_of_its_best_name() -> None:
 
 
 def test_batches_are_put_in_the_order_of_their_queries() -> None:
-    whole = grouped(dataclasses.replace(HITS, own=np.array([4, 5, 6], np.float32)), 2)
+    vectors = np.array([[2, 0], [1, 2], [1, 1]], np.float32)
+    encoded = EncodedTexts(csr_matrix(vectors * 2), vectors)
+    whole = grouped(dataclasses.replace(HITS, encoded=encoded), 2)
     parts = [whole.take(np.array([1, 2])), whole.take(np.array([0]))]
-    assert parts[0].own.tolist() == [5, 6]  # type: ignore[union-attr]
+    assert squares(parts[0]) == [5, 2]
     joined = Candidates.joined(parts, np.array([1, 2, 0]))
-    for field in dataclasses.fields(Candidates):
+    assert squares(joined) == [4, 5, 2]
+    assert joined.encoded is not None
+    assert np.array_equal(joined.encoded.sparse.toarray(), vectors * 2)
+    for field in dataclasses.fields(Candidates)[:-1]:
         column = getattr(whole, field.name)
         assert np.array_equal(getattr(joined, field.name), column)
         assert (field.name == "dense") == (column is None)
     again = whole.take(np.array([2, 0, 2]))
-    assert again.own.tolist() == [6, 4, 6]  # type: ignore[union-attr]
+    assert squares(again) == [2, 4, 2]
     assert again.concepts.tolist() == [0, 2, 0, 1, 0, 2]
-    assert grouped(HITS, 2).own is None
+    assert grouped(HITS, 2).encoded is None
+
+
+def squares(found: Candidates) -> list[float]:
+    assert found.encoded is not None
+    assert found.encoded.squares is not None
+    return found.encoded.squares.tolist()
 
 
 def test_a_ranking_followed_by_the_concepts_that_it_lacks() -> None:

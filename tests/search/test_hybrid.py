@@ -271,7 +271,8 @@ def test_the_nearest_names_and_those_with_the_same_letters_where_none_is_near(
     assert 0 < silent.sum() < 20
     hits = made.score(queries, 9)
     assert hits.indptr.tolist() == list(range(0, 181, 9))
-    assert hits.own == pytest.approx(own, rel=1e-5)
+    assert hits.encoded is not None
+    assert hits.encoded.squares == pytest.approx(own, rel=1e-5)
     for i in range(20):
         found = slice(9 * i, 9 * i + 9)
         rows = hits.rows[found]

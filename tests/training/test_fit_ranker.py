@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 
 from linker import Dictionary, Linker
 from linker.linking import ranker as rankers
-from linker.linking.matches import PLACE
-from linker.linking.ranker import Judged, Ranker
+from linker.linking.lists import PLACE, Judged
+from linker.linking.ranker import Ranker
 from linker.records import Document, Gold, GoldGroup, Mention, Passage
 from linker.search.respelling import is_one_error
 from linker.training import fit_ranker
@@ -98,6 +99,40 @@ def test_what_is_known(linker: Linker) -> None:
     )
     some = fit_ranker.judged(part, [Mention("breast cancer", gold=one_of("D:1"))])
     assert (some.is_known.tolist(), some.right.any()) == ([False], False)  # it is out of reach
+
+
+FAMILY = (
+    "id\tname\tparents",
+    "T:0\tthing\t",
+    "T:1\tknob trouble\tT:0",
+    "T:2\tleft knob trouble\tT:1",
+    "T:3\tsore left knob trouble\tT:2",
+    *(f"X:{number}\tsyndrome number {number}\tT:0" for number in range(60)),
+)
+
+
+def test_what_is_not_listed_teaches_the_nearest_concept_above_it(tmp_path: Path) -> None:
+    """That of a concept that is taken out, and of one that no search finds; the root is too wide."""
+    path = tmp_path / "d.tsv"
+    path.write_text("\n".join(FAMILY) + "\n", encoding="utf-8")
+    linker = train(Dictionary.read(path), encoder="tfidf")
+    is_in = np.array([identifier != "T:3" for identifier in linker.dictionary.ids])
+    part = dataclasses.replace(linker, generator=linker.generator.among(is_in))
+
+    def told(asked: Linker, text: str, gold: Gold) -> tuple[dict[str, int], bool]:
+        some = fit_ranker.judged(asked, [Mention(text, gold=gold)])
+        ids = [asked.dictionary.ids[row] for row in some.concepts.tolist()]
+        relevant = {i: n for i, n in zip(ids, some.relevance.tolist(), strict=True) if n}
+        return relevant, bool(some.is_known[0])
+
+    text = "sore left knobs troubles"
+    assert told(linker, text, one_of("T:3")) == ({"T:3": 2}, True)
+    assert told(part, text, one_of("T:3")) == ({"T:2": 1}, False)
+    assert told(part, text, one_of("T:2", "T:3")) == ({"T:2": 2}, True)
+    # of another concept nothing that is listed is above it
+    assert told(part, text, one_of("X:1")) == ({}, True)
+    assert told(part, text, one_of("NO:1")) == ({}, False)
+    assert told(part, text, (*one_of("T:3"), *one_of("T:2"))) == ({}, True)  # two concepts
 
 
 # ------------------------------------------------------------------------------------ folds

@@ -30,7 +30,7 @@ from linker.linking import spans
 from linker.linking.decided import Decided
 from linker.linking.decisions import in_force
 from linker.linking.linker import Linker
-from linker.linking.ranker import Judged
+from linker.linking.lists import Judged
 from linker.records import Activity, Decision, Document, Mention
 from linker.text.mentions import definitions_of
 from linker.training import fit_ranker
