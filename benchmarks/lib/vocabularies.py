@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.lib.data import documents, locate, medic
+from benchmarks.lib.data import CORPORA, documents, locate, medic
 from benchmarks.lib.linkers import ONTOLOGIES, with_lent
 from linker import Dictionary, Document, Mention
 from linker.io import mentions as corpora
@@ -74,7 +74,7 @@ def distinct(mentions: Iterable[Mention], dictionary: Dictionary) -> list[Mentio
     return list(kept.values())
 
 
-def rows(name: str) -> Iterator[dict[str, str]]:
+def table_rows(name: str) -> Iterator[dict[str, str]]:
     """Yield the rows of a table of the data, which may be packed."""
     path = locate(name)
     opened = gzip.open if path.suffix == ".gz" else open
@@ -84,7 +84,7 @@ def rows(name: str) -> Iterator[dict[str, str]]:
 
 def of_table(name: str, dictionary: Dictionary) -> list[Mention]:
     """The distinct mentions of a table with the columns mention and id."""
-    mentions = (annotated(row["mention"], row["id"]) for row in rows(name))
+    mentions = (annotated(row["mention"], row["id"]) for row in table_rows(name))
     return sample(distinct(mentions, dictionary))
 
 
@@ -93,17 +93,29 @@ def tweets(dictionary: Dictionary) -> list[Mention]:
     known = set()
     for text, row in zip(dictionary.names, dictionary.name_concept.tolist(), strict=True):
         known.add((text.lower(), dictionary.ids[row]))
-    pairs = [(row["mention"], row["id"]) for row in rows("other/twadrl_mentions.tsv")]
+    pairs = [(row["mention"], row["id"]) for row in table_rows("other/twadrl_mentions.tsv")]
     others = (annotated(text, i) for text, i in pairs if (text.lower(), i) not in known)
     return distinct(others, dictionary)
 
 
+@cache
+def ids_of_corpora() -> frozenset[str]:
+    """The documents of NCBI Disease and BC5CDR, their test documents among them."""
+    found = [document for corpus in CORPORA for document in documents(corpus, *CORPORA[corpus])]
+    return frozenset(document.id for document in found)
+
+
 def of_biored(domain: str, *splits: str) -> list[Mention]:
-    """The annotated mentions of a domain in BioRED."""
+    """The annotated mentions of a domain in BioRED.
+
+    Of its documents 180 are those of NCBI Disease and BC5CDR, 70 of their test documents: these are
+    left out.
+    """
     found = []
     for split in splits:
         for document in corpora.read(locate(SPLITS[split]), type=BIORED[domain]):
-            found += [Mention(mention.text, gold=mention.gold) for mention in document.mentions]
+            if document.id not in ids_of_corpora():
+                found += [Mention(mention.text, gold=mention.gold) for mention in document.mentions]
     return found
 
 
@@ -301,28 +313,21 @@ VOCABULARIES = (
         ("gene", "species", "disease", "cell", "anatomy"),
     ),
     Vocabulary(
-        "BioRED, chemicals",
+        "BioRED, genes and species",
         "chemicals and genes",
-        lambda: made_of(of_biored("chemical", "train")),
-        partial(biored_mentions, "chemical", ("dev",)),
-        ("gene", "species", "disease", "cell", "anatomy"),
-    ),
-    Vocabulary(
-        "BioRED, genes",
-        "chemicals and genes",
-        lambda: made_of(of_biored("gene", "train")),
-        partial(biored_mentions, "gene", ("dev",)),
-        ("chemical", "species", "disease", "cell", "anatomy"),
-    ),
-    Vocabulary(
-        "BioRED, species",
-        "chemicals and genes",
-        lambda: made_of(of_biored("species", "train")),
-        partial(biored_mentions, "species", ("dev",)),
-        ("gene", "chemical", "disease", "cell", "anatomy"),
+        lambda: made_of([*of_biored("gene", "train"), *of_biored("species", "train")]),
+        lambda dictionary: distinct(
+            [*of_biored("gene", "dev"), *of_biored("species", "dev")], dictionary
+        ),
+        ("chemical", "disease", "cell", "anatomy"),
     ),
 )
 """What the ranker is fitted to, and judged on."""
+
+
+def marked(domain: str, split: str) -> list[Mention]:
+    """The mentions of a domain in BioRED, and those of chemicals in BC5CDR, too."""
+    return [*of_biored(domain, split), *(of_cdr(split) if domain == "chemical" else ())]
 
 
 @cache
@@ -334,10 +339,10 @@ def names_of_domain(domain: str, split: str) -> tuple[str, ...]:
         split: "train" to fit to, "dev" to judge by; neither has a name of the other.
     """
     if domain in BIORED:
-        texts = [mention.text for mention in of_biored(domain, "train")]
+        texts = [mention.text for mention in marked(domain, "train")]
         if split == "dev":
             known = {text.lower() for text in texts}
-            texts = [m.text for m in of_biored(domain, "dev") if m.text.lower() not in known]
+            texts = [m.text for m in marked(domain, "dev") if m.text.lower() not in known]
     else:
         name = {"cell": "other/cl.obo.gz", "anatomy": "other/uberon.obo.gz"}[domain]
         dictionary = read(name)
