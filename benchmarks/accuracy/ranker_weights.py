@@ -1,18 +1,11 @@
-"""The weights of the ranker that are shipped, and those of tables on a corpus, made without it.
+"""The weights of the ranker that are shipped, and those of tables, made without what they judge.
 
-python benchmarks/accuracy/ranker_weights.py    writes linker/linking/weights/
+python benchmarks/accuracy/ranker_weights.py    writes linker/linking/weights/, MINUTES minutes
 
-Fitted to the training and development mentions of NCBI Disease and BC5CDR, linked with the MEDIC of
-2017 with names lent by DOID and HPO, by characters, static vectors, these beside MiniLM, and MiniLM
-alone, as it is published (its vectors of names take minutes once, and are kept in benchmarks/work,
-with the weights that are fitted without a corpus): by the dictionary alone,
-by a dictionary that learnt the training mentions (those of the training documents in folds), by one
-without a tenth of its concepts, and by parts of five to a hundred concepts. The last two count
-less, as texts have few mentions without a concept, and most dictionaries are not small. So do
-mentions in wrappings and with typing errors, and texts that are no disease, among them the
-chemicals of BC5CDR; see `linker.training.fit_ranker`. Names of
-the dictionary that it is asked for without them count less, too: no text has them, but they tell
-what one corpus does not, that a longer name seldom means what its last words mean.
+They are fitted to mentions of some dozen vocabularies (benchmarks/lib/vocabularies.py), asked of
+each dictionary as it is, with one name a concept, of parts of it, without concepts, and with names
+of other domains (benchmarks/lib/ranker_lists.py); by characters, static vectors, and these beside
+MiniLM. Models and lists are made once, and kept in benchmarks/work.
 """
 
 from __future__ import annotations
@@ -20,190 +13,173 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
-from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.lib import results
-from benchmarks.lib.data import CORPORA, TITLES, documents, locate
+from benchmarks.lib import ranker_lists, results, runs
+from benchmarks.lib.data import TITLES
 from benchmarks.lib.linkers import by_score, with_lent
 from benchmarks.lib.results import WORK
+from benchmarks.lib.vocabularies import VOCABULARIES, Vocabulary
 from linker import Dictionary, Linker, LinkerOptions
-from linker.io import mentions as corpora
 from linker.io import persistence
 from linker.linking import ranker as rankers
 from linker.linking.calibration import Calibration
-from linker.linking.options import changed, preset
-from linker.linking.ranker import Judged, Ranker
-from linker.records import Document, GoldGroup, Mention
-from linker.search.hybrid import NameVectors
-from linker.training import fit_ranker, pipeline, release
+from linker.linking.lists import Judged, MatchLists
+from linker.linking.ranker import Ranker
+from linker.training import fit_ranker, pipeline
 from linker.training.plan import RunSettings
 
 TWO = "static,transformer"
-ENCODERS = ("static", TWO, "tfidf", "transformer")
-NOT_TRAINED = {"align": {"epochs": 0}, "training": {"epochs": 0}}
-MISSING, WEIGHT_MISSING = 0.1, 0.2  # share of the concepts that are left out, and what it counts
-HELD_OUT, WEIGHT_HELD_OUT = 8_000, 0.4  # names that are asked for, and what they count
-SMALL, WEIGHT_SMALL = {5: 20, 20: 5, 100: 1}, 0.5  # concepts: parts of so many; what they count
+ENCODERS = ("static", TWO, "tfidf")
+KEPT = WORK / "ranker"
 SEED = 0
 Say = Callable[[str], None]
+
+WEIGHTS = {
+    "asked": 1.0,
+    "learnt": 1.0,
+    "noisy": 0.4,
+    "names": 0.4,
+    "one name": 0.5,
+    "part": 0.4,
+    "out": 0.3,
+    "no disease": 0.4,
+    "foreign train": 0.8,
+    "foreign one name": 0.8,
+}
+"""What a mention of each kind of lists counts, before the vocabularies are made equal."""
+NOT_IN_PART = 0.3  # what a mention counts beside others where its concept is not in the part
+TOTAL = 1000.0  # what all mentions of a vocabulary count together
+
+
+def slug(title: str) -> str:
+    """A name for files."""
+    return runs.slug(title)
+
+
+def linker_of(vocabulary: Vocabulary, encoder: str) -> Linker:
+    """The model of a dictionary alone, whose ranker only has to be there."""
+    folder = KEPT / "models" / slug(vocabulary.model)
+    if not folder.exists():
+        by_score(vocabulary.dictionary(), TWO).save(folder)
+    whole = Linker.load(folder).with_ranker(rankers.unfitted())
+    generator: Any = whole.generator
+    if encoder == "static":
+        return dataclasses.replace(whole, encoder=encoder, generator=generator.with_second(None))
+    if encoder == "tfidf":
+        return dataclasses.replace(whole, encoder=encoder, generator=generator.sparse)
+    return whole
 
 
 @cache
 def of_names(encoder: str) -> Linker:
-    """The linker of the dictionary alone, whose ranker only has to be there."""
-    folder = WORK / f"ranker-weights-{encoder}"
-    if encoder == TWO:
-        first, other = of_names("static"), of_names("transformer").generator
-        second = NameVectors(other.encoder, other.table, other.dense)
-        generator = first.generator.with_second(second)
-        return dataclasses.replace(first, encoder=TWO, generator=generator)
-    if encoder == "transformer":
-        options = changed(preset("default", encoder), NOT_TRAINED)
-        if not folder.exists():
-            by_score(with_lent(), encoder, options=options).save(folder)
-        return Linker.load(folder).with_ranker(rankers.unfitted())
-    return by_score(with_lent(), encoder).with_ranker(rankers.unfitted())
+    """The model of MEDIC with lent names alone, whose ranker only has to be there."""
+    return linker_of(next(one for one in VOCABULARIES if one.dictionary is with_lent), encoder)
 
 
-def judged(corpus: str, encoder: str) -> Iterator[Judged]:
-    """The lists of a corpus."""
-    train, devel = documents(corpus, "train"), documents(corpus, "devel")
-    names, whole = of_names(encoder), with_lent()
-    learnt = release.with_dictionary(names, whole, train)
-    yield fit_ranker.judged(names, [*train, *devel])
-    yield fit_ranker.folds(names, whole, train, SEED)
-    yield fit_ranker.judged(learnt, devel)
-    is_out = np.random.default_rng(SEED).random(len(names.dictionary)) < MISSING
-    fewer = fit_ranker.judged(without_names(names, np.zeros(0, np.int64), is_out), [*train, *devel])
-    yield dataclasses.replace(fewer, weight=WEIGHT_MISSING * fewer.weight)
-    yield from fit_ranker.noise_lists(names, [*train, *devel], SEED)
-    if chemicals := [Mention(text, gold=()) for text in substances(corpus, names)]:
-        yield fit_ranker.judged(names, chemicals).weighted(fit_ranker.WEIGHT_NONE)
-    for part in small(names, devel):
-        weight = np.where(part.is_known, WEIGHT_SMALL, WEIGHT_MISSING * WEIGHT_SMALL)
-        yield dataclasses.replace(part, weight=weight.astype(np.float32))
+def lists(vocabulary: Vocabulary, encoder: str) -> Mapping[str, Judged]:
+    """The lists of a vocabulary, by their kinds."""
+    folder = KEPT / "lists" / encoder / slug(vocabulary.title)
+    if not (folder / "kinds.json").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        linker = linker_of(vocabulary, encoder)
+        kinds = []
+        for source in ranker_lists.sources(linker, linker.dictionary, vocabulary):
+            np.savez(folder / f"{slug(source.kind)}.npz", **arrays_of(source.lists))
+            kinds.append(source.kind)
+        persistence.save_json(folder / "kinds.json", {"kinds": kinds})
+    kinds = persistence.load_json(folder / "kinds.json")["kinds"]
+    return {kind: judged_of(np.load(folder / f"{slug(kind)}.npz")) for kind in kinds}
 
 
-def substances(corpus: str, linker: Linker) -> list[str]:
-    """The chemicals that a corpus marks beside its diseases, without those that name a disease."""
-    if corpus != "bc5cdr":
-        return []
-    paths = [locate(CORPORA[corpus][split]) for split in ("train", "devel")]
-    found = (
-        m.text for path in paths for d in corpora.read(path, type="Chemical") for m in d.mentions
+LISTS = ("readings", "lookups", "rows", "values", "nil_evidence")
+JUDGED = ("concepts", "relevance", "is_known", "weight")
+
+
+def arrays_of(judged: Judged) -> dict[str, Any]:
+    """The arrays of some lists."""
+    of_lists = {name: getattr(judged.lists, name) for name in LISTS}
+    return of_lists | {name: getattr(judged, name) for name in JUDGED}
+
+
+def judged_of(arrays: Mapping[str, Any]) -> Judged:
+    """Lists, given what `arrays_of` gave."""
+    return Judged(
+        MatchLists(**{name: arrays[name] for name in LISTS}),
+        **{name: arrays[name] for name in JUDGED},
     )
-    return [
-        text
-        for text in dict.fromkeys(found)
-        if not fit_ranker.holds_name(text, linker.engine.is_name)
-    ]
 
 
-def without_names(linker: Linker, names: NDArray[np.int64], concepts: NDArray[np.bool_]) -> Linker:
-    """The linker that does not know some names and some concepts; it shares all vectors.
-
-    Names that were annotated stay.
-
-    Args:
-        linker: the linker.
-        names: rows of names of the dictionary.
-        concepts: which concepts are not known, (concepts of the dictionary,).
-    """
-    table, columns = linker.generator.table, linker.dictionary.columns.names
-    is_out = concepts[table.concepts]
-    for name in names.tolist():
-        row = table.row(linker.normalize(columns.texts[name]))
-        pairs = np.arange(*table.indptr[row : row + 2])
-        pairs = pairs[table.concepts[pairs] == columns.concept[name]]
-        if columns.annotated is None or not columns.annotated[table.entries[pairs]].any():
-            is_out[pairs] = True
-    return dataclasses.replace(linker, generator=linker.generator.without(is_out))
+def weighted(kind: str, judged: Judged) -> Judged:
+    """Lists of a kind, with what each mention counts."""
+    start = next(name for name in WEIGHTS if kind.startswith(name))
+    weight = np.full(len(judged.weight), WEIGHTS[start], np.float32)
+    if start == "part":
+        weight[~judged.is_known] *= NOT_IN_PART
+    return dataclasses.replace(judged, weight=weight)
 
 
-def held_out(linker: Linker) -> Judged:
-    """The lists of names, without which the dictionary is asked for them; no preferred ones."""
-    names, ids = linker.dictionary.columns.names, linker.dictionary.ids
-    is_asked = np.bincount(names.concept)[names.concept] > 1
-    is_asked[linker.dictionary.preferred] = False
-    rows = np.random.default_rng(SEED).permutation(np.flatnonzero(is_asked))[:HELD_OUT]
-    golds = [(GoldGroup((ids[names.concept[row]],)),) for row in rows.tolist()]
-    mentions = [Mention(names.texts[row], gold=g) for row, g in zip(rows, golds, strict=True)]
-    none = np.zeros(len(linker.dictionary), bool)
-    found = fit_ranker.judged(without_names(linker, np.sort(rows), none), mentions)
-    return dataclasses.replace(found, weight=WEIGHT_HELD_OUT * found.weight)
+def of_vocabulary(vocabulary: Vocabulary, encoder: str) -> Judged:
+    """The lists that a vocabulary is fitted by; those that judge are not among them."""
+    kinds = lists(vocabulary, encoder)
+    judged = Judged.joined(
+        [weighted(kind, part) for kind, part in kinds.items() if kind != ranker_lists.JUDGE]
+    )
+    share = np.float32(TOTAL / judged.weight.sum())
+    return dataclasses.replace(judged, weight=judged.weight * share)
 
 
-def small(linker: Linker, items: Sequence[Document]) -> Iterator[Judged]:
-    """The lists of parts of the dictionary: the mentions of their concepts, and as many others."""
-    random, rows = np.random.default_rng(SEED), linker.dictionary.rows
-    mentions = [mention for document in items for mention in document.mentions]
-    concepts = [
-        {row for group in m.gold or () for i in group.ids for row in rows(i)} for m in mentions
-    ]
-    known = np.unique(sorted({row for of_one in concepts for row in of_one}))
-    for size, parts in SMALL.items():
-        for _ in range(parts):
-            is_in = np.zeros(len(linker.dictionary), bool)
-            is_in[random.permutation(known)[:size]] = True
-            inside = [any(is_in[row] for row in of_one) for of_one in concepts]
-            others = random.permutation(np.flatnonzero(~np.array(inside)))[: sum(inside)]
-            asked = [mentions[i] for i in sorted([*np.flatnonzero(inside), *others])]
-            if asked:
-                part = dataclasses.replace(linker, generator=linker.generator.among(is_in))
-                yield fit_ranker.judged(part, asked)
-
-
-@cache
-def lists(corpus: str) -> Judged:
-    """All lists of a corpus; those of names that are held out where it is empty."""
-    if not corpus:
-        return Judged.joined([held_out(of_names(encoder)) for encoder in ENCODERS])
-    return Judged.joined([part for encoder in ENCODERS for part in judged(corpus, encoder)])
-
-
-def of_corpora(*corpora: str) -> Ranker:
-    """The ranker fitted to some corpora."""
-    ranker = rankers.fit(Judged.joined([lists(corpus) for corpus in (*corpora, "")]), SEED)
-    titles = " and ".join(TITLES[corpus] for corpus in corpora)
-    what = f"the training and development mentions of {titles}, and names of MEDIC"
-    return dataclasses.replace(ranker, provenance={"shipped": True, "fitted_to": what})
+def fitted(vocabularies: Iterable[Vocabulary]) -> Ranker:
+    """The ranker fitted to some vocabularies by all encoders."""
+    chosen = list(vocabularies)
+    parts = [of_vocabulary(one, encoder) for one in chosen for encoder in ENCODERS]
+    ranker = rankers.fit(Judged.joined(parts), SEED)
+    titles = ", ".join(one.title for one in chosen)
+    return dataclasses.replace(ranker, provenance={"shipped": True, "fitted_to": titles})
 
 
 def without(corpus: str) -> Path:
-    """The weights for tables on a corpus: fitted to the others; kept in the working folder."""
-    folder = WORK / f"ranker-without-{corpus}"
+    """The weights for tables on a corpus of diseases: fitted without it, and kept."""
+    return kept(slug(TITLES[corpus]), lambda one: one.title.startswith(TITLES[corpus]))
+
+
+def without_group(group: str) -> Path:
+    """The weights that have seen no vocabulary of a group; they are kept."""
+    return kept(slug(group), lambda one: one.group == group)
+
+
+def kept(name: str, is_left_out: Callable[[Vocabulary], bool]) -> Path:
+    """The weights that are fitted without some vocabularies, made where they are not there."""
+    folder = KEPT / "without" / name
     if not folder.exists():
-        save(of_corpora(*(other for other in TITLES if other != corpus)), folder)
+        save(fitted(one for one in VOCABULARIES if not is_left_out(one)), folder)
     return folder
 
 
-def calibration(*corpora: str) -> Calibration:
-    """The calibration by corpora, each scored by weights that do not know it."""
-    return fit_ranker.calibrated(
-        (
-            Ranker.load(without(corpus)),
-            fit_ranker.judged(
-                of_names(encoder), [*documents(corpus, "train"), *documents(corpus, "devel")]
-            ),
-        )
-        for corpus in corpora
-        for encoder in ("static", TWO)
-    )
+def calibration(vocabularies: Iterable[Vocabulary], encoders: Sequence[str]) -> Calibration:
+    """The calibration by mentions, each scored by weights that have not seen its group."""
+    scored = []
+    for vocabulary in vocabularies:
+        ranker = Ranker.load(without_group(vocabulary.group))
+        for encoder in encoders:
+            kinds = lists(vocabulary, encoder)
+            asked = [part for kind, part in kinds.items() if kind.startswith("asked")]
+            scored.append((ranker, Judged.joined(asked)))
+    return fit_ranker.calibrated(scored)
 
 
-def calibrate(folder: Path, *corpora: str) -> None:
-    """Write the calibration by some corpora beside weights, which stay as they are."""
+def calibrate(folder: Path, vocabularies: Iterable[Vocabulary]) -> None:
+    """Write the calibration by some vocabularies beside weights, which stay as they are."""
     record = persistence.load_json(folder / "ranker.json")
-    record["calibration"] = calibration(*corpora).to_dict()
+    record["calibration"] = calibration(vocabularies, ("static", TWO)).to_dict()
     persistence.save_json(folder / "ranker.json", record)
 
 
@@ -240,10 +216,9 @@ def save(ranker: Ranker, folder: Path) -> None:
 
 if __name__ == "__main__":
     results.parser(__doc__).parse_args()
-    save(of_corpora(*TITLES), rankers.SHIPPED)
+    shutil.rmtree(KEPT / "without", ignore_errors=True)
+    save(fitted(VOCABULARIES), rankers.SHIPPED)
+    calibrate(rankers.SHIPPED, VOCABULARIES)
     for corpus in TITLES:
-        shutil.rmtree(WORK / f"ranker-without-{corpus}", ignore_errors=True)
-        without(corpus)
-    calibrate(rankers.SHIPPED, *TITLES)
-    for corpus in TITLES:
-        calibrate(without(corpus), *(other for other in TITLES if other != corpus))
+        others = [one for one in VOCABULARIES if not one.title.startswith(TITLES[corpus])]
+        calibrate(without(corpus), others)

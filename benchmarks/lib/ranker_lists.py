@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from benchmarks.lib.vocabularies import Items, Vocabulary, annotated, names_of_domain
 from linker import Dictionary, Document, Linker, Mention
 from linker.io.mentions import flatten
-from linker.linking.ranker import Judged
+from linker.linking.lists import Judged
 from linker.training import fit_ranker, release
 from linker.training.sampling import Stream, rng
 
 SEED = 0
+JUDGE = "foreign dev"  # lists that nothing is fitted to
 FOREIGN = 600  # names of other domains
 NAMES = 1_500  # names that the dictionary is asked for without them
 NOISY = 1_000  # mentions that are asked with typing errors and in wrappings
@@ -58,7 +59,7 @@ def sources(linker: Linker, dictionary: Dictionary, vocabulary: Vocabulary) -> I
         yield Source("names", fit_ranker.judged(without_names(linker, held, none), texts))
         one = without_names(linker, others, none)
         texts = drawn(mentions, ONE_NAME, random)
-        texts += [name_of(dictionary, row) for row in random.permutation(others)[:ONE_NAME // 2]]
+        texts += [name_of(dictionary, row) for row in random.permutation(others)[: ONE_NAME // 2]]
         yield Source("one name", fit_ranker.judged(one, texts))
     rows = [concepts_of(mention, dictionary) for mention in mentions]
     is_out = random.random(len(dictionary)) < MISSING

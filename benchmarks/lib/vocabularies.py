@@ -52,6 +52,11 @@ class Vocabulary:
     asked: Callable[[Dictionary], Items]  # mentions whose concepts are in the dictionary
     foreign: Sequence[str]  # domains whose names have no concept in it
 
+    @property
+    def model(self) -> str:
+        """A name for the model of its dictionary, which several vocabularies may share."""
+        return MODELS.get(self.dictionary, self.title)
+
 
 def annotated(text: str, concept: str) -> Mention:
     """A mention of one concept."""
@@ -212,7 +217,9 @@ def mappings(vocabulary: str) -> Iterator[tuple[str, str]]:
             yield cells[0], cells[3]
 
 
-def names_of_other(other: Dictionary, other_ids: Mapping[str, str], dictionary: Dictionary) -> Items:
+def names_of_other(
+    other: Dictionary, other_ids: Mapping[str, str], dictionary: Dictionary
+) -> Items:
     """Names that another dictionary has for concepts of a dictionary, which lacks them.
 
     Args:
@@ -251,25 +258,32 @@ def read(name: str) -> Dictionary:
     return Dictionary.read(locate(name))
 
 
+MEDIC_ALONE = partial(medic, "2017")
+DOID_ALONE = partial(read, DOID)
+MODELS: Mapping[Callable[[], Dictionary], str] = {
+    MEDIC_ALONE: "MEDIC",
+    with_lent: "MEDIC, lent names",
+    DOID_ALONE: "DOID",
+}
 NOT_DISEASES = ("chemical", "gene", "species", "cell line", "cell", "anatomy")
 VOCABULARIES = (
+    Vocabulary("NCBI Disease", "diseases", MEDIC_ALONE, partial(of_corpus, "ncbi"), NOT_DISEASES),
+    Vocabulary("BC5CDR", "diseases", MEDIC_ALONE, partial(of_corpus, "bc5cdr"), NOT_DISEASES),
     Vocabulary(
-        "NCBI Disease", "diseases", partial(medic, "2017"), partial(of_corpus, "ncbi"), NOT_DISEASES
+        "NCBI Disease, lent names", "diseases", with_lent, partial(of_corpus, "ncbi"), NOT_DISEASES
     ),
     Vocabulary(
-        "BC5CDR", "diseases", partial(medic, "2017"), partial(of_corpus, "bc5cdr"), NOT_DISEASES
+        "BC5CDR, lent names", "diseases", with_lent, partial(of_corpus, "bc5cdr"), NOT_DISEASES
     ),
-    Vocabulary("NCBI Disease, lent names", "diseases", with_lent, partial(of_corpus, "ncbi"), NOT_DISEASES),
-    Vocabulary("BC5CDR, lent names", "diseases", with_lent, partial(of_corpus, "bc5cdr"), NOT_DISEASES),
     Vocabulary(
         "BioRED, diseases",
         "diseases",
-        partial(medic, "2017"),
+        MEDIC_ALONE,
         partial(biored_mentions, "disease", ("train", "dev")),
         NOT_DISEASES,
     ),
-    Vocabulary("MEDIC, names of DOID", "diseases", partial(medic, "2017"), doid_names, NOT_DISEASES),
-    Vocabulary("DOID, names of MEDIC", "diseases", partial(read, DOID), medic_names, NOT_DISEASES),
+    Vocabulary("MEDIC, names of DOID", "diseases", MEDIC_ALONE, doid_names, NOT_DISEASES),
+    Vocabulary("DOID, names of MEDIC", "diseases", DOID_ALONE, medic_names, NOT_DISEASES),
     Vocabulary(
         "HPO, names held out",
         "phenotypes",
