@@ -2,8 +2,7 @@
 
 python benchmarks/service/memory.py    5 minutes
 
-Prints the most MB that each process has held, with the default model of MEDIC and names that DOID
-lends.
+The most MB that each process has held, with the default model of MEDIC and names that DOID lends.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ DECISIONS = 300
 
 
 def main() -> None:
-    """Measure, and print the figures."""
+    """Measure, and write the figures."""
     results.parser(__doc__).parse_args()
     names = list(dict.fromkeys(medmentions()))[: LIST * FILES]
     lists = [names[i : i + LIST] for i in range(0, len(names), LIST)]
@@ -45,7 +44,9 @@ def main() -> None:
         print(figures, flush=True)
         figures["learn"] = learnt(model, folder)
         figures["link"] = linked(model, lists, folder)
+    figures = {name: round(figure) for name, figure in figures.items()}
     print(figures)
+    results.save("memory", figures)
 
 
 def train(model: str) -> float:
