@@ -76,8 +76,13 @@ def learnt(model: str, folder: str) -> float:
     """The most memory of a training with decisions, here those of annotators."""
     table, store = Path(folder, "decided.tsv"), f"{folder}/decisions.sqlite"
     annotated = [m for m, _ in readers.flatten(development()) if m.gold]
-    texts = {m.text: m.gold[0].ids[0] for m in annotated if m.gold}
-    lines = [f"{text}\t{concept}\n" for text, concept in texts.items() if "\t" not in text]
+    texts = {m.text: m.gold[0].ids[0] for m in annotated if m.gold and "\t" not in m.text}
+    dictionary = Linker.load(model).dictionary
+    lines = [
+        f"{text}\t{concept}\n"
+        for text, concept in texts.items()
+        if len(dictionary.rows(concept)) == 1  # the others are of an older release
+    ]
     table.write_text("".join(lines[:DECISIONS]), encoding="utf-8")
     imported = ["review", "import", str(table), "--reviewer", "Ada", "--decisions", store]
     apart(run_command, *imported, "--model", model, "-q")
