@@ -54,7 +54,12 @@ UP = ("quivering of the left knob", "alphas", "betas", "gammas", "deltas", "epsi
 
 def test_four_steps_up_the_nearest_first(tmp_path: Path) -> None:
     linker = trained(tmp_path, chain(*UP))
-    assert appended(linker, "quivering left knobs") == [("C:1", 1), ("C:2", 2), ("C:3", 3), ("C:4", 4)]
+    assert appended(linker, "quivering left knobs") == [
+        ("C:1", 1),
+        ("C:2", 2),
+        ("C:3", 3),
+        ("C:4", 4),
+    ]
     assert appended(linker, "quivering of the left knob") == []  # word for word a name
     assert appended(linker, "zzzz") == []
 
