@@ -56,14 +56,15 @@ WEIGHTS = {
     "names": 0.4,
     "one name": 0.5,
     "part": 0.4,
-    "out": 0.3,
+    "out": 0.15,
     "no disease": 0.4,
-    "foreign train": 0.8,
-    "foreign one name": 0.8,
+    "foreign train": 1.6,
+    "foreign one name": 1.6,
 }
 """What a mention of each kind of lists counts, before the vocabularies are made equal."""
 NOT_IN_PART = 0.3  # what a mention counts beside others where its concept is not in the part
 TOTAL = 1000.0  # what all mentions of a vocabulary count together
+MOST = {"static": 1_500, TWO: 600, "tfidf": 600}  # mentions of a kind that are fitted to
 
 
 def slug(title: str) -> str:
@@ -135,10 +136,14 @@ def weighted(kind: str, judged: Judged) -> Judged:
 
 def of_vocabulary(vocabulary: Vocabulary, encoder: str) -> Judged:
     """The lists that a vocabulary is fitted by; those that judge are not among them."""
-    kinds = lists(vocabulary, encoder)
-    judged = Judged.joined(
-        [weighted(kind, part) for kind, part in kinds.items() if kind != ranker_lists.JUDGE]
-    )
+    parts = []
+    for kind, judged in lists(vocabulary, encoder).items():
+        if kind != ranker_lists.JUDGE:
+            order = np.random.default_rng(SEED).permutation(len(judged.weight))
+            # annotated texts are worth more than what is made of them
+            most = len(order) if kind.startswith("asked") else MOST[encoder]
+            parts.append(weighted(kind, judged.only(np.sort(order[:most]))))
+    judged = Judged.joined(parts)
     share = np.float32(TOTAL / judged.weight.sum())
     return dataclasses.replace(judged, weight=judged.weight * share)
 

@@ -27,19 +27,21 @@ def index(options: SimpleNamespace) -> None:
     """Take a new release of the dictionary into a model.
 
     Corrections are taken, too, and nothing is trained. Names that the model has are not encoded
-    again. Without --dict and --mentions the vectors are indexed as --set says.
+    again. Without --dict and --mentions the vectors are indexed as --set says. A ranker whose
+    weights came with an earlier release gets those of this one.
     """
     dicts, mentions = options.dicts, options.mentions
     if not dicts and o.reading_options(options):
         raise click.UsageError("options of reading are for a dictionary; give --dict, too")
-    if not (dicts or mentions or options.changes):
-        raise click.UsageError("nothing to do; give --dict, --mentions or --set index.kind=ivf")
     if common.name_on_hub() and not options.output:
         raise click.UsageError("the model is of the hub; name a folder to write with -o")
     output = options.output or options.model
     persistence.check_replaceable(output)  # before the work, not after it
     changes = o.of_group(options.changes, "index")
-    linker = Linker.load(options.model)
+    linker = Linker.load(options.model, renew=True)
+    is_shipped = linker.ranker is not None and bool(linker.ranker.provenance.get("shipped"))
+    if not (dicts or mentions or options.changes or is_shipped):
+        raise click.UsageError("nothing to do; give --dict, --mentions or --set index.kind=ivf")
     index = o.applied(linker.options, changes, "").index
     dictionary = o.read_and_say(dicts, options) if dicts else None
     known = dictionary or linker.dictionary

@@ -20,7 +20,7 @@ from linker.errors import LinkerError
 from linker.ids import KnownVocabulary, of_prefix
 from linker.io import persistence
 from linker.linking.options import restored
-from linker.linking.ranker import Ranker
+from linker.linking.ranker import OlderRankerError, Ranker
 from linker.linking.spans import SpanModel
 from linker.linking.words import Words
 from linker.records import Source
@@ -110,10 +110,15 @@ def described_index(folder: Path) -> str:
     return record.summary if record else ""
 
 
-def read(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+def read(folder: Path, config: Mapping[str, Any], *, renew: bool = False) -> dict[str, Any]:
     """Read what a linker is made of, in a folder whose files were checked, by its arguments.
 
     Arrays are memory-mapped.
+
+    Args:
+        folder: the folder.
+        config: its `config.json`.
+        renew: whether weights that were shipped become those that are shipped now.
 
     Raises:
         LinkerError: the encoder is not installed, or the options are of another release.
@@ -144,7 +149,7 @@ def read(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     if (folder / _WORDS).is_dir():
         words = Words.from_arrays(persistence.load_arrays(folder / _WORDS))
         words.check(len(dictionary.names), len(dictionary))
-    ranker = Ranker.load(folder / _RANKER) if (folder / _RANKER).is_dir() else None
+    ranker = _read_ranker(folder / _RANKER, renew) if (folder / _RANKER).is_dir() else None
     return {
         "dictionary": dictionary,
         "generator": generator,
@@ -157,6 +162,19 @@ def read(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
         "spans": spans,
         "known_words": words,
     }
+
+
+def _read_ranker(folder: Path, renew: bool) -> Ranker:
+    """The ranker of a model; that of this release where a shipped one is to be renewed."""
+    try:
+        ranker = Ranker.load(folder)
+    except OlderRankerError as error:
+        if not (renew and error.is_shipped):
+            raise
+        return Ranker.shipped()
+    if renew and ranker.provenance.get("shipped"):
+        return Ranker.shipped()
+    return ranker
 
 
 # -------------------------------------------------------------------------------------- card

@@ -502,14 +502,19 @@ class Linker:
             model_folder.write(aside, self)
 
     @classmethod
-    def load(cls, folder: files.Pathlike) -> Linker:
+    def load(cls, folder: files.Pathlike, *, renew: bool = False) -> Linker:
         """Load a model folder; its arrays are memory-mapped.
+
+        Args:
+            folder: the folder.
+            renew: whether a ranker whose weights were shipped gets those that are shipped now; one
+                that learnt mentions stays as it is.
 
         Raises:
             LinkerError: the folder is no model, of another version, or a file of it is missing or
                 changed.
         """
-        return cls(**persistence.load(folder, "model", model_folder.read))
+        return cls(**persistence.load(folder, "model", partial(model_folder.read, renew=renew)))
 
     def describe_dictionary(self) -> dict[str, object]:
         """What the dictionary was made of, for `config.json` and `metrics.json`."""

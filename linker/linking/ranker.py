@@ -49,7 +49,8 @@ _LEAST_SCALE = 0.3  # a column that hardly ever changed in fitting says little e
 _HIDDEN = 64
 _HIDDEN_NONE = 16
 _NETWORKS = 1  # whose scores are averaged
-_EPOCHS = 16  # passes over the lists
+_EPOCHS = 10  # passes over the lists
+_EPOCHS_AGAIN = 16  # where weights are fitted again, to fewer lists
 _BATCH = 256  # lists of a step
 _RATE = 3e-3
 _RATE_AGAIN = 1e-3  # where weights are fitted again
@@ -66,6 +67,21 @@ Weights = Mapping[str, Floats]
 """The weights of both networks: of a candidate `w` (inputs, hidden), `b` (hidden,), `v` (hidden, 2)
 and `c` (2,), for the exact and the broader score; of the slots "none" and "missed" `w_none`,
 `b_none`, `v_none` (hidden, 2) and `c_none` (2,)."""
+
+
+class OlderRankerError(LinkerError):
+    """A model whose ranker describes candidates by the columns of another release.
+
+    Attributes:
+        is_shipped: whether its weights are those that came with that release.
+    """
+
+    def __init__(self, folder: Path, is_shipped: bool) -> None:
+        self.is_shipped = is_shipped
+        advice = "it learnt mentions: train again"
+        if is_shipped:
+            advice = f"linker index --model {folder.parent} gives the model that of this release"
+        super().__init__(f"{folder}: the ranker is of another release of linker; {advice}")
 
 
 @dataclass(frozen=True)
@@ -154,23 +170,21 @@ class Ranker:
         """Read what `save` wrote.
 
         Raises:
-            LinkerError: a file is missing, or the weights are of other columns.
+            OlderRankerError: the weights are of other columns.
+            LinkerError: a file is missing.
             ValueError, LookupError: the weights are none; `persistence.load` says so.
         """
         record = persistence.load_json(folder / "ranker.json")
+        provenance = record["provenance"]
+        if not isinstance(provenance, dict):
+            raise ValueError(f"the provenance of the ranker is {provenance!r}")
         if record.get("columns") != list(INPUTS):
-            raise LinkerError(
-                f"{folder}: the ranker describes candidates by other columns than this "
-                "release; train again"
-            )
+            raise OlderRankerError(folder, bool(provenance.get("shipped")))
         arrays = dict(persistence.load_arrays(folder))
         _check(arrays)
         centre = arrays.pop("centre")
         scale = arrays.pop("scale")
         calibration = Calibration.from_dict(record.get("calibration", _NO_CALIBRATION))
-        provenance = record["provenance"]
-        if not isinstance(provenance, dict):
-            raise ValueError(f"the provenance of the ranker is {provenance!r}")
         return cls(centre, scale, arrays, provenance, calibration)
 
 
@@ -212,7 +226,7 @@ def fit(judged: Judged, seed: int, start: Ranker | None = None, loss: Loss = "ma
     """
     if start is not None:
         random = np.random.default_rng(seed)
-        return _fit(judged, start, random, start.weights, _RATE_AGAIN, loss)
+        return _fit(judged, start, random, start.weights, _RATE_AGAIN, _EPOCHS_AGAIN, loss)
     inputs = judged.lists.inputs
     centre = inputs.mean(axis=0)
     scale = np.maximum(inputs.std(axis=0), _LEAST_SCALE)
@@ -225,7 +239,7 @@ def fit(judged: Judged, seed: int, start: Ranker | None = None, loss: Loss = "ma
             weights["c"][1] = _NEVER
             nothing["c"][1] = _NEVER
         first = Ranker(centre, scale, weights)
-        several.append(_fit(judged, first, random, nothing, _RATE, loss).weights)
+        several.append(_fit(judged, first, random, nothing, _RATE, _EPOCHS, loss).weights)
     return Ranker(centre, scale, _averaged(several))
 
 
@@ -235,6 +249,7 @@ def _fit(
     random: np.random.Generator,
     towards: Weights,
     rate: float,
+    epochs: int,
     loss: Loss,
 ) -> Ranker:
     """Fit weights further; each step pulls them back a little `towards` others."""
@@ -243,10 +258,10 @@ def _fit(
     square = {name: np.zeros_like(values) for name, values in weights.items()}
     total = {name: np.zeros_like(values) for name, values in weights.items()}
     count = len(judged.weight)
-    steps = _EPOCHS * -(-count // _BATCH)
+    steps = epochs * -(-count // _BATCH)
     averaged = max(1, round(_AVERAGED * steps))
     step = 0
-    for _ in range(_EPOCHS):
+    for _ in range(epochs):
         order = random.permutation(count)
         for first in range(0, count, _BATCH):
             step += 1

@@ -63,12 +63,15 @@ class Tally:
             `unlikeness`, the largest where mentions of a text differ.
         groups: how many mentions with a set are of each group that calibrates.
         mended: how many cells had a broken encoding.
+        withheld: how many mentions without a concept have a first candidate of each confidence, in
+            hundredths.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     distinct: dict[int, int] = field(default_factory=dict)
     groups: Counter[str] = field(default_factory=Counter)
     mended: int = 0
+    withheld: Counter[int] = field(default_factory=Counter)
 
     def see(self, prediction: Prediction, times: int = 1) -> None:
         """Note the text of a mention, which occurs so many times."""
@@ -80,11 +83,15 @@ class Tally:
         self._note(checksum, unlikeness(prediction))
         if prediction.state == "model" and any(part.answers for part in prediction.parts):
             self.groups[group_of(prediction)] += times
+        confidence = _of_withheld(prediction)
+        if confidence is not None:
+            self.withheld[round(100 * confidence)] += times
 
     def add(self, other: Tally) -> None:
         """Add those of other mentions."""
         self.outcomes.update(other.outcomes)
         self.groups.update(other.groups)
+        self.withheld.update(other.withheld)
         self.mended += other.mended
         for checksum, unlike in other.distinct.items():
             self._note(checksum, unlike)
@@ -125,6 +132,17 @@ class Tally:
             drifts.append(Drift(excess, share, usual, what))
         return max(drifts, key=lambda drift: drift.excess)
 
+    def _described_withheld(self, calibration: Calibration) -> str:
+        """How many mentions have a first candidate that is no answer, and how many are right."""
+        count = self.withheld.total()
+        line = f"without a concept, but with a first candidate that was withheld: {count:,}"
+        if not calibration.worth or count < _FEWEST:
+            return line
+        confidences = np.array([*self.withheld]) / 100
+        counts = np.array([*self.withheld.values()])
+        share = float(calibration.expected(confidences) @ counts / count)
+        return f"{line}; of such some {share:.0%} are right (--threshold 0 gives all)"
+
     @property
     def _asked(self) -> int:
         """How many mentions are not empty."""
@@ -158,6 +176,8 @@ class Tally:
             if sure and sure.answers < every.answers:
                 line += f"; with --threshold {_SURE} {sure.answers:,} are left, {sure}"
             lines.append(line)
+        if self.withheld:
+            lines.append(self._described_withheld(calibration))
         if (drift := self.drift(calibration)) and drift.excess > 0:
             lines.append(f"WARNING: {drift}")
         sizes = Counter[int]()
@@ -174,3 +194,15 @@ class Tally:
                     f"more sets can name it, and {coverage:g} is reached by those that hold none"
                 )
         return lines
+
+
+def _of_withheld(prediction: Prediction) -> float | None:
+    """The confidence of a first candidate that is no answer, the smallest of several parts.
+
+    None where nothing was withheld, or people decided.
+    """
+    if prediction.state != "model":
+        return None
+    withheld = [part.rejected for part in prediction.parts if part.nil and part.rejected]
+    confidences = [one.confidence for one in withheld if one.confidence is not None]
+    return min(confidences, default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Linker
+from linker.linking import ranker as rankers
 from linker.search import ann
 from linker.search.ann import IvfIndex
 from linker.training import pipeline
@@ -108,3 +110,42 @@ def test_a_low_recall_is_refused_and_the_model_stays(
     result = run("index", "--model", model, "--set", "index.kind=ivf")
     assert (result.code, "index.recall is 0.97" in result.err) == (1, True)
     assert before == contents(model.parent)
+
+
+def of_earlier_release(model: Path, monkeypatch: pytest.MonkeyPatch, **provenance: Any) -> None:
+    """Save a model anew, with a ranker of other columns: they stand in another order."""
+    linker = Linker.load(model)
+    assert linker.ranker is not None
+    older = dataclasses.replace(linker.ranker, provenance=provenance)
+    with monkeypatch.context() as patched:
+        patched.setattr(rankers, "INPUTS", rankers.INPUTS[::-1])
+        linker.with_ranker(older).save(model)
+
+
+def test_a_shipped_ranker_of_an_earlier_release_is_replaced(
+    run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Linker.load(model).link(["podagra"])
+    of_earlier_release(model, monkeypatch, shipped=True)
+    with pytest.raises(rankers.OlderRankerError) as refused:
+        Linker.load(model)
+    assert refused.value.is_shipped
+    assert run("index", "--model", model).code == 0
+    assert Linker.load(model).link(["podagra"]) == before
+
+
+def test_a_ranker_that_learnt_mentions_is_not_replaced(
+    run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_earlier_release(model, monkeypatch, fitted_to="300 annotated mentions")
+    result = run("index", "--model", model)
+    assert result.code == 1
+    assert "train again" in result.err
+
+
+def test_there_is_nothing_to_do_for_a_ranker_that_learnt_mentions(run: Run, model: Path) -> None:
+    linker = Linker.load(model)
+    assert linker.ranker is not None
+    learnt = dataclasses.replace(linker.ranker, provenance={"fitted_to": "300 mentions"})
+    linker.with_ranker(learnt).save(model)
+    assert run("index", "--model", model).code == 2
