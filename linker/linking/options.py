@@ -264,7 +264,7 @@ def changed(
 
 
 def _is_of_encoder(group: str) -> bool:
-    """Whether a group has the options of an encoder; packages are not looked through for our own."""
+    """Whether a group has the options of an encoder; our own names need no look at packages."""
     return group == "encoder" or (group not in _GROUPS and bool(registry.place(group)))
 
 

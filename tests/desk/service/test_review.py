@@ -199,7 +199,7 @@ def test_many_files_have_one_choice_and_few_are_read_before(
         page.locator("#readings select").first.select_option("documents")
         expect(page.locator("#readings .note").first).to_contain_text("1 document, 1 document")
         agree(page)
-        expect(page.locator("#project-list tbody tr")).to_have_count(2, timeout=30_000)
+        expect(page.locator("#project-list tbody tr")).to_have_count(2)
     projects = asked(f"{address}projects")["projects"]
     assert sorted(project["kind"] for project in projects) == ["documents", "table"]
     (documents,) = (project["id"] for project in projects if project["kind"] == "documents")
