@@ -119,3 +119,13 @@ def asked(url: str, body: Any = None, method: str | None = None) -> Any:
     request.add_header("Content-Type", "application/json")
     with urllib.request.urlopen(request) as response:
         return json.load(response)
+
+
+def wait_until_linked(project: str) -> None:
+    """Wait until all of a project is linked; asking all the time would hold that up.
+
+    Args:
+        project: its address.
+    """
+    while asked(project)["linked"] < 1:
+        time.sleep(0.02)

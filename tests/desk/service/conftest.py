@@ -22,7 +22,7 @@ from linker.desk.service.app import create
 from linker.desk.service.settings import Limits, Settings
 from linker.desk.service.state import Service
 
-from .browser import BROWSER, LONGEST_WAIT, SWITCHES, asked, opened, serving
+from .browser import BROWSER, LONGEST_WAIT, SWITCHES, asked, opened, serving, wait_until_linked
 
 Start = Callable[..., TestClient]
 Make = Callable[..., str]
@@ -112,8 +112,7 @@ def make(address: str) -> Make:
         query = {"file": file} | ({"column": column} if column else {})
         path = f"{address}projects?{urllib.parse.urlencode(query)}"
         project = f"projects/{asked(path, content.encode())['id']}"
-        while asked(address + project)["linked"] < 1:
-            pass
+        wait_until_linked(address + project)
         return project
 
     return make

@@ -30,6 +30,7 @@ from .browser import (  # noqa: E402
     opened,
     problems,
     serving,
+    wait_until_linked,
 )
 from .conftest import TABLE, Make, Open  # noqa: E402
 
@@ -338,8 +339,7 @@ def test_a_project_of_another_release_is_linked_anew(
     service = Service(Settings("sample", str(tmp_path / "projects.sqlite")), linker)
     with serving(create(service)) as address:
         asked(f"{address}projects?file=a.txt", b"leukaemia\nlymphoma\n")
-        while asked(f"{address}projects/1")["linked"] < 1:
-            pass
+        wait_until_linked(f"{address}projects/1")
         assert service.store
         with service.store.transaction() as connection:
             connection.execute("UPDATE projects SET release = '2017'")
