@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import signal
+import tempfile
 import threading
 import time
 import zlib
@@ -57,6 +58,24 @@ def log_levels() -> Iterator[None]:
     yield
     for logger, level in zip(loggers, levels, strict=True):
         logger.setLevel(level)
+
+
+@pytest.fixture
+def standard_input() -> Iterator[Callable[[str], None]]:
+    """Gives a text to what this process reads from standard input; without it, a command needs a process."""
+    kept = os.dup(0)
+    with tempfile.TemporaryFile(buffering=0) as file:
+
+        def give(text: str) -> None:
+            file.truncate(0)
+            file.seek(0)
+            file.write(text.encode())
+            file.seek(0)
+            os.dup2(file.fileno(), 0)
+
+        yield give
+        os.dup2(kept, 0)
+    os.close(kept)
 
 
 @pytest.fixture
