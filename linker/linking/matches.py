@@ -157,21 +157,20 @@ class Matches:
         place = np.arange(len(query)) - found.indptr[query]
         column["steps"][:] = steps
         _scores(column, found, query, place, self._sparse_weight)
-        own = _WordsOfTexts.of(self._words, [form for form, _ in texts])
-        covered = self._compare_words(column, own, found, query)
+        weight = self._compare_words(column, [form for form, _ in texts], found, query)
         self._compare_forms(column, texts, found, query)
-        below, above = self._look_around(column, found, query, place)
-        self._compare_lines(column, covered, own.total[query], below, above)
+        self._look_around(column, found, query, place)
         self._remember(column, [form for form, _ in texts], found, query)
         if self._second:
             self._compare_vectors(column, self._second, texts, found)
-        return values, own.total
+        return values, weight
 
     def _compare_words(
-        self, column: Mapping[str, Floats], own: _WordsOfTexts, found: Candidates, query: Rows
-    ) -> RaggedArray:
-        """Which words the texts share with names and concepts; those that each concept has."""
+        self, column: Mapping[str, Floats], texts: Sequence[str], found: Candidates, query: Rows
+    ) -> NDArray[np.float64]:
+        """Which words the texts share with names and concepts; the weight of each text's words."""
         words, count = self._words, len(query)
+        own = _WordsOfTexts.of(words, texts)
         total = own.total[query]
         word, row, is_there = own.shared(words.names, found.entries, query)
         of_word = words.weight[word]
@@ -201,32 +200,7 @@ class Matches:
         covered = np.bincount(row[is_there], words.weight[word[is_there]], count)
         column["of_concept"][:] = _share(covered, total)
         column["only_concept"][:] = np.maximum(0, total - covered)
-        return RaggedArray(ends(np.bincount(row[is_there], minlength=count)), word[is_there])
-
-    def _compare_lines(
-        self,
-        column: Mapping[str, Floats],
-        covered: RaggedArray,
-        total: NDArray[np.float64],
-        below: Rows,
-        above: Rows,
-    ) -> None:
-        """Which words of a text a concept and the candidates above it have together.
-
-        Args:
-            column: to fill.
-            covered: the words of its text that the names of each candidate's concept have.
-            total: (candidates,) the weight of all words of its text.
-            below, above: pairs of candidates of a text, of which one stands above the other.
-        """
-        size = np.int64(len(self._words.texts))
-        own = np.repeat(np.arange(len(total)), covered.sizes) * size + covered.indices
-        sizes = covered.sizes[above]
-        inherited = covered.indices[ranges(covered.indptr[above], sizes)]
-        keys = distinct(np.concatenate([own, np.repeat(below, sizes) * size + inherited]))
-        row, word = np.divmod(keys, size)
-        weight = np.bincount(row, self._words.weight[word], len(total))
-        column["of_line"][:] = _share(weight, total)
+        return own.total
 
     def _compare_order(
         self,
@@ -315,12 +289,8 @@ class Matches:
 
     def _look_around(
         self, column: Mapping[str, Floats], found: Candidates, query: Rows, place: Rows
-    ) -> tuple[Rows, Rows]:
-        """Which of the candidates of a list stand above and below each other, in pairs.
-
-        Returns:
-            The rows of those below, and beside each the row of one above it.
-        """
+    ) -> None:
+        """Which of the candidates of a list stand above and below each other."""
         parents, size = self._dictionary.columns.parents, np.int64(len(self._dictionary))
         keys = query * size + found.concepts
         rows = np.argsort(keys)
@@ -350,7 +320,6 @@ class Matches:
         column["likeness"][:] = alike + np.bincount(above, alike[below], count)
         column["below_first"][below[place[above] == 0]] = 1
         column["above_first"][above[place[below] == 0]] = 1
-        return below, above
 
     def _remember(
         self, column: Mapping[str, Floats], forms: Sequence[str], found: Candidates, query: Rows

@@ -138,27 +138,6 @@ def test_what_is_below_a_candidate(tmp_path: Path) -> None:
     assert below["C:2"] == max(scores["C:0"], scores["C:1"])
 
 
-def test_words_of_a_concept_and_of_what_stands_above_it(tmp_path: Path) -> None:
-    rows = [
-        "C:0\tred knob\t\tC:1",
-        "C:1\tquivering knob\t\tC:2",
-        "C:2\tknobs\t\t",
-        "C:3\tred thing\t\t",
-    ]
-    linker = trained(tmp_path, rows)
-    ((_, batch),) = linker.lists(["red quivering knobs"])
-    whole = batch.lists.of_text(0).values
-    ids = [linker.dictionary.ids[row] for row in batch.found.concepts[: len(whole)].tolist()]
-    values = dict(zip(ids, whole, strict=True))
-    line = {concept: float(values[concept][PLACE["of_line"]]) for concept in values}
-    alone = {concept: float(values[concept][PLACE["of_concept"]]) for concept in values}
-    assert line["C:0"] == pytest.approx(1)
-    assert alone["C:0"] < 1
-    assert {c: line[c] for c in ("C:1", "C:2", "C:3")} == pytest.approx(
-        {c: alone[c] for c in ("C:1", "C:2", "C:3")}
-    )
-
-
 edges = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=25)
 
 
