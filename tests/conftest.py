@@ -20,6 +20,9 @@ from unittest.mock import Mock
 import pytest
 from hypothesis import settings
 
+from linker import Dictionary, Linker
+from linker.training.pipeline import train
+
 settings.register_profile("unhurried", deadline=None)  # a busy machine is no failure
 settings.load_profile("unhurried")
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,6 +116,20 @@ def data() -> Path:
 def sample() -> Path:
     """The bundled sample dictionary, in the tab-separated format of MEDIC."""
     return ROOT / "dictionaries" / "sample_medic.tsv"
+
+
+@pytest.fixture(scope="session")
+def sample_linker(sample: Path) -> Linker:
+    """A linker of the sample dictionary by n-grams of characters; not to be changed."""
+    return train(Dictionary.read(sample), encoder="tfidf")
+
+
+@pytest.fixture(scope="session")
+def sample_model(sample_linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of that model; not to be changed."""
+    folder = tmp_path_factory.mktemp("sample") / "model"
+    sample_linker.save(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
