@@ -448,7 +448,7 @@ def test_names_stand_in_the_order_of_their_concepts(static: Linker) -> None:
     ):
         assert [of.names.tolist() for of in plain] == [generated.names.tolist()] * 2
         by_score = generated.names.tolist()
-        (prediction,) = static.link([text], k=DEPTH, threshold=0)
+        (prediction,) = static.link([text], k=DEPTH + 6, threshold=0)  # with ancestors
         order = [candidate.concept_id for candidate in prediction.parts[0].candidates]
         shown: dict[str, int] = {}  # the best name of each concept
         for name in by_score:

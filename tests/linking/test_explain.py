@@ -116,8 +116,9 @@ def test_the_parts_of_a_score_sum_to_it(linker: Linker, text: str) -> None:
 @pytest.mark.parametrize("identifier", ["MESH:D001260", "MESH:D007938", "MESH:D000740"])
 def test_a_rank_is_the_place_in_a_ranking_of_all(linker: Linker, identifier: str) -> None:
     text = "atxi telangiectasia leukemia"
-    candidate = asked_candidate(linker.explain(text, concept=identifier, k=1))
-    scores = best_scores(linker, text)
+    explanation = linker.explain(text, concept=identifier, k=1)
+    candidate = asked_candidate(explanation)
+    scores = best_scores(linker, explanation.parts[0].lookup.text)
     assert candidate.parts.score == pytest.approx(scores[identifier], abs=1e-5)
     (prediction,) = linker.link([text], k=len(linker.dictionary), threshold=0)
     ranking = [c.concept_id for c in prediction.parts[0].candidates]
@@ -125,6 +126,7 @@ def test_a_rank_is_the_place_in_a_ranking_of_all(linker: Linker, identifier: str
     assert ranking.index(identifier) + 1 == candidate.rank
     plain = linker.with_ranker(None)
     candidate = asked_candidate(plain.explain(text, concept=identifier, k=1))
+    scores = best_scores(linker, text)
     assert candidate.rank == 1 + sum(s > scores[identifier] + 1e-6 for s in scores.values())
 
 
