@@ -73,13 +73,12 @@ def sources(linker: Linker, dictionary: Dictionary, vocabulary: Vocabulary) -> I
         yield Source(f"foreign {split}", fit_ranker.judged(linker, texts))
         if len(others) and split == "train":
             yield Source("foreign one name", fit_ranker.judged(one, drawn(texts, 300, random)))
-    if any(isinstance(item, Document) for item in items):
-        whole = dictionary
-        train = items[: len(items) // 2]
-        rest = items[len(items) // 2 :]
-        yield Source("folds", fit_ranker.folds(linker, whole, train, SEED))
-        learnt = release.with_dictionary(linker, whole, train)
+    if vocabulary.is_learnt:
+        train, rest = halves(items)
+        yield Source("folds", fit_ranker.folds(linker, dictionary, train, SEED))
+        learnt = release.with_dictionary(linker, dictionary, train)
         yield Source("learnt", fit_ranker.judged(learnt, rest))
+    if any(isinstance(item, Document) for item in items):
         texts = fit_ranker.no_disease(items, linker.engine.is_name, rng(SEED, Stream.NOISE))
         yield Source("no disease", fit_ranker.judged(linker, drawn(texts, 1_500, random)))
 

@@ -51,6 +51,7 @@ class Vocabulary:
     dictionary: Callable[[], Dictionary]
     asked: Callable[[Dictionary], Items]  # mentions whose concepts are in the dictionary
     foreign: Sequence[str]  # domains whose names have no concept in it
+    is_learnt: bool = False  # whether mentions are asked of a dictionary that learnt others, too
 
     @property
     def model(self) -> str:
@@ -270,10 +271,20 @@ VOCABULARIES = (
     Vocabulary("NCBI Disease", "diseases", MEDIC_ALONE, partial(of_corpus, "ncbi"), NOT_DISEASES),
     Vocabulary("BC5CDR", "diseases", MEDIC_ALONE, partial(of_corpus, "bc5cdr"), NOT_DISEASES),
     Vocabulary(
-        "NCBI Disease, lent names", "diseases", with_lent, partial(of_corpus, "ncbi"), NOT_DISEASES
+        "NCBI Disease, lent names",
+        "diseases",
+        with_lent,
+        partial(of_corpus, "ncbi"),
+        NOT_DISEASES,
+        is_learnt=True,
     ),
     Vocabulary(
-        "BC5CDR, lent names", "diseases", with_lent, partial(of_corpus, "bc5cdr"), NOT_DISEASES
+        "BC5CDR, lent names",
+        "diseases",
+        with_lent,
+        partial(of_corpus, "bc5cdr"),
+        NOT_DISEASES,
+        is_learnt=True,
     ),
     Vocabulary(
         "BioRED, diseases",

@@ -27,6 +27,7 @@ Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 _STEPS = 4  # up the hierarchy
+_SHARPNESS = 6.0  # of the softmax of scores
 SHORT_FORM = re.compile(r"[A-Z0-9-]{1,8}s?")
 _COORDINATED = re.compile(r"\b(?:and|or)\b|[/&]", re.IGNORECASE)
 _EQUAL = 1e-5  # of a cosine of characters
@@ -312,7 +313,11 @@ class Matches:
         count = len(query)
         column["below"][:] = np.bincount(above, minlength=count)
         column["above"][:] = np.bincount(below, minlength=count)
+        column["size"][:] = np.log1p(self.ancestors.sizes[found.concepts])
         np.maximum.at(column["score_below"], above, column["score"][below])
+        alike = np.exp(_SHARPNESS * column["score"].astype(np.float64))
+        alike /= np.bincount(query, alike, len(found.indptr) - 1)[query]
+        column["likeness"][:] = alike + np.bincount(above, alike[below], count)
         column["below_first"][below[place[above] == 0]] = 1
         column["above_first"][above[place[below] == 0]] = 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,7 +55,12 @@ UP = ("quivering of the left knob", "alphas", "betas", "gammas", "deltas", "epsi
 
 def test_four_steps_up_the_nearest_first(tmp_path: Path) -> None:
     linker = trained(tmp_path, chain(*UP))
-    assert appended(linker, "quivering left knobs") == [("C:1", 1), ("C:2", 2), ("C:3", 3), ("C:4", 4)]
+    assert appended(linker, "quivering left knobs") == [
+        ("C:1", 1),
+        ("C:2", 2),
+        ("C:3", 3),
+        ("C:4", 4),
+    ]
     assert appended(linker, "quivering of the left knob") == []  # word for word a name
     assert appended(linker, "zzzz") == []
 
@@ -112,13 +118,21 @@ def test_they_have_their_preferred_names_with_real_scores(tmp_path: Path) -> Non
         assert checked
 
 
-def test_the_best_score_below_a_candidate(tmp_path: Path) -> None:
+def test_what_is_below_a_candidate(tmp_path: Path) -> None:
+    """The best score, the share of a softmax, and how many concepts."""
     linker = trained(tmp_path, chain("knob disease of the ear", "knob disease", "disease"))
     ((_, batch),) = linker.lists(["knob diseases of ears"])
     values = batch.lists.values
     ids = [linker.dictionary.ids[row] for row in batch.found.concepts.tolist()]
     scores = dict(zip(ids, values[:, PLACE["score"]].tolist(), strict=True))
     below = dict(zip(ids, values[:, PLACE["score_below"]].tolist(), strict=True))
+    alike = {identifier: math.exp(6 * score) for identifier, score in scores.items()}
+    likeness = dict(zip(ids, values[:, PLACE["likeness"]].tolist(), strict=True))
+    size = dict(zip(ids, values[:, PLACE["size"]].tolist(), strict=True))
+    for concept, at_or_below in {"C:0": 1, "C:1": 2, "C:2": 3}.items():
+        share = sum(alike[f"C:{place}"] for place in range(at_or_below)) / sum(alike.values())
+        assert likeness[concept] == pytest.approx(share, rel=1e-5)
+        assert size[concept] == pytest.approx(math.log1p(at_or_below))
     assert below["C:0"] == 0
     assert below["C:1"] == scores["C:0"]
     assert below["C:2"] == max(scores["C:0"], scores["C:1"])

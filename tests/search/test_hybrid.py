@@ -325,6 +325,19 @@ def made(four: Dictionary) -> HybridGenerator:
     )
 
 
+@pytest.mark.parametrize("wanted", [[True, True, True], [True, False, True]])
+def test_pairs_have_the_scores_that_a_search_gives_them(
+    made: HybridGenerator, wanted: list[bool]
+) -> None:
+    some = made.among(np.array(wanted))
+    found = some.candidates(["swine", "fevers", "flu"], 3)
+    assert found.encoded is not None
+    assert len(set(found.queries.tolist())) == 3
+    pairs = some.score_pairs(found.encoded, found.queries, found.names)
+    for own, searched in zip(pairs, (found.scores, found.sparse, found.dense), strict=True):
+        assert own == pytest.approx(searched, abs=1e-6)
+
+
 @pytest.fixture
 def saved(tmp_path: Path, made: HybridGenerator) -> Path:
     with persistence.saving(tmp_path / "m", "generator", {}, lambda *_: None) as folder:

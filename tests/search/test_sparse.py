@@ -74,6 +74,9 @@ def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
         own = np.zeros((len(queries), len(names)), np.float32)
         own[every.queries, every.rows] = every.scores
         assert own == pytest.approx(full(made, queries), abs=1e-6)
+        assert every.encoded is not None
+        pairs = made.score_pairs(every.encoded, every.queries, every.rows)
+        assert pairs.scores == pytest.approx(every.scores, abs=1e-6)
         for query, scores in zip(queries, own.tolist(), strict=True):
             named = {row: score for row, score in enumerate(scores) if score > 0}
             _, ranked = check_scores(made, query, named, k)
