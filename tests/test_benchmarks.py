@@ -340,6 +340,41 @@ def test_what_must_not_fall_is_counted(sample: Path) -> None:
     assert guard.figures_of(linker, wrong)["right"] == [0, len(wrong)]
 
 
+def test_figures_of_vocabularies_and_their_groups() -> None:
+    module = load("accuracy/vocabularies.py")
+    titles = ("BC5CDR, chemicals", "BioRED, genes and species", "TwADR-L")
+    kept = {}
+    for title, answered in zip(titles, ("1100", "10", "0000"), strict=True):
+        one = module.TITLES[title]
+        count = len(answered)
+        digits = {"answered": answered, "forced": "1" * count, "acc5": "1" * count}
+        digits |= {"told": "10", "lost_at_told": "0" * count}
+        kept[module.key(one, "static")] = digits | {"ece": [0.1, 0, 0.2], "auroc": [0.9, 0.8, 1]}
+        kept[module.key(one, "trigrams")] = {"right": "0" * count}
+        kept[module.key(one, "minilm")] = {"right": "1" * count}
+    figures = module.tables(False, kept)
+    assert [row["answered"][0] for row in figures["rows"]] == [0, 0.5, 0.5]
+    assert figures["rows"][1]["auroc"] == [0.9, 0.8, 1]
+    groups = {row["group"]: row for row in figures["groups"]}
+    assert list(groups) == ["tweets", "chemicals and genes"]
+    both = groups["chemicals and genes"]
+    assert (both["vocabularies"], both["n"], both["foreign"]) == (2, 6, 4)
+    assert both["answered"][0] == 0.5
+    assert both["answered"][1] < 0.5 < both["answered"][2]
+    (mean,) = figures["means"]
+    assert (mean["groups"], mean["answered"][0], mean["lost"][0]) == (2, 0.25, 0.75)
+    assert mean["forced_over_minilm"] == [0, 0, 0]
+    assert module.tables(True, kept)["rows"] == []  # which were not asked
+
+
+def test_first_hits_are_judged_as_answers_are(sample: Path) -> None:
+    module, dictionary = load("accuracy/vocabularies.py"), Dictionary.read(sample)
+    annotated = load("lib/vocabularies.py").annotated
+    first, second = dictionary.ids[:2]
+    mentions = [annotated("a", first), annotated("a", second), annotated("a", first)]
+    assert module.of_first_hits(mentions, [0, 0, None], dictionary) == {"right": "100"}
+
+
 def test_what_is_missing_of_the_data_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
