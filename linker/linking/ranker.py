@@ -46,10 +46,10 @@ Loss = Literal["marginal", "listwise", "binary"]
 
 _CLIP = 3.0  # standard deviations from the mean that a number is moved to, if it is further away
 _LEAST_SCALE = 0.3  # a column that hardly ever changed in fitting says little elsewhere
-_HIDDEN = 64
+_HIDDEN = 192
 _HIDDEN_NONE = 16
 _NETWORKS = 1  # whose scores are averaged
-_EPOCHS = 10  # passes over the lists
+_EPOCHS = 14  # passes over the lists
 _EPOCHS_AGAIN = 16  # where weights are fitted again, to fewer lists
 _BATCH = 256  # lists of a step
 _RATE = 3e-3
