@@ -225,7 +225,13 @@ class Places:
 
     def find(self, wanted: Sequence[str], texts: Strings) -> list[int]:
         """The row of each text that is wanted; -1 where it is not there."""
-        return [self.row(text, texts) for text in wanted]
+        hashes = np.frombuffer(b"".join(map(_hash, wanted)), np.uint64)
+        starts = np.searchsorted(self.hashes, hashes, "left")
+        ends = np.searchsorted(self.hashes, hashes, "right")
+        rows = [-1] * len(wanted)
+        for number in np.flatnonzero(starts < ends).tolist():
+            rows[number] = self.row(wanted[number], texts)
+        return rows
 
 
 def _hash(text: str) -> bytes:

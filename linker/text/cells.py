@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Literal
@@ -34,6 +34,7 @@ _LONGEST_LABELLED = 400  # characters of a name with a label in front of it
 _END = 200  # characters in which what stands behind a name is looked for
 _MOST_WORDS = 8  # of a text that is searched for a name at its end
 _SHORTEST = 4  # characters of such a name
+_REMEMBERED = 30_000  # texts of which it is kept what names may be in them
 
 _LINE = re.compile(r"<\s*(?:br|/p|/li|/div|/td|/tr)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
@@ -719,13 +720,18 @@ def _is_closed(opening: str, inner: str, closing: str) -> bool:
     return depth == 0 and (opening != closing or opening not in inner)
 
 
-def shortened(text: str) -> Iterator[tuple[str, Aside]]:
+@lru_cache(_REMEMBERED)
+def shortened(text: str) -> Sequence[tuple[str, Aside]]:
     """What may be the name in a text, and what is left out of it then."""
+    shorter: list[tuple[str, Aside]] = []
     without = _without_extras(text)
-    head = _without_extras(_ONE["tail"].split(text)[0])
-    for short, aside in ((without, "extra"), (head, "tail")):
-        if short not in (text, without if aside == "tail" else "") and any(map(str.isalpha, short)):
-            yield short, aside  # type: ignore[misc]
+    if without != text and any(map(str.isalpha, without)):
+        shorter.append((without, "extra"))
+    if tail := _ONE["tail"].search(text):
+        head = _without_extras(text[: tail.start()])
+        if head not in (text, without) and any(map(str.isalpha, head)):
+            shorter.append((head, "tail"))
+    return shorter
 
 
 def ungraded(text: str, is_name: IsName) -> str:

@@ -447,7 +447,8 @@ class Reader:
             if not is_name(mention):  # whose hyphen is its own: "non-Hodgkin lymphoma"
                 return
         text, used = abbreviations.expansion(mention, definitions.first)
-        parts = composites.split(text, is_part, spoken) if self.options.composites else [text]
+        coordination = composites.Coordination(text, is_part, spoken)
+        parts = coordination.split() if self.options.composites else [text]
         if not self._are_several(parts):
             parts = [text]
         if len(parts) > 1:
@@ -463,8 +464,8 @@ class Reader:
                     yield "expanded", [PartWording(mention, other, used=by)]
         if text != mention and is_name(mention):
             yield "whole", _as_they_are([mention])
-        bold = self.options.composites and composites.bold_split(text, is_part, spoken)
-        if bold and self._are_several(bold):
+        bold = coordination.bold_split() if self.options.composites else [text]
+        if self._are_several(bold):
             yield "split", _as_they_are(bold, used)
         if len(parts) > 1 and all(map(is_name, parts)):
             return  # a part of a composite is not all of it

@@ -52,11 +52,10 @@ class ShortForms:
 
     def _short_form(self, token: str) -> str | None:
         """What a token stands for, if it is a short form."""
-        for written in (token, token.rstrip(".")):
-            long = self.exact.get(written) or self.folded.get(written.lower())
-            if long is not None:
-                return long
-        return None
+        long = self.exact.get(token) or self.folded.get(token.lower())
+        if long is None and token.endswith("."):
+            return self._short_form(token.rstrip("."))
+        return long
 
     def is_of_user(self, text: str) -> bool:
         """Whether a list of the user explains a whole text."""
