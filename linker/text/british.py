@@ -10,8 +10,11 @@ from linker.text.composites import IsName
 
 _REMEMBERED = 50_000  # words whose American spelling is kept
 _SHORTEST = 5  # letters of a word with a diphthong: "does" is none of them
-_BRITISH = re.compile("ae|oe|our|is[aei]|ys[ei]|lph|leuc|[tbv]re|neurone|disc|inium|logue")
-"""Finds what may be British: other words leave here."""
+_BRITISH = (
+    *("ae", "oe", "our", "ise", "isa", "isi", "yse", "ysi", "lph", "leuc", "tre", "bre", "vre"),
+    *("neurone", "disc", "inium", "logue"),
+)
+"""Letters, some of which a British word has: other words leave here."""
 _TO_AMERICAN = [
     (re.compile(pattern), american)
     for pattern, american in (
@@ -41,7 +44,7 @@ def american(form: str) -> str:
 @lru_cache(_REMEMBERED)
 def _american_word(word: str) -> str:
     """A word in American spelling."""
-    if not _BRITISH.search(word):
+    if not any(letters in word for letters in _BRITISH):
         return word
     if len(word) >= _SHORTEST:
         word = word.replace("ae", "e").replace("oe", "e")

@@ -390,11 +390,16 @@ def _read(
     if not any(map(str.isalpha, whole.text)) or is_nothing(piece, codes):
         return
     members = [] if is_name(whole.text) else divided(piece, is_name, is_known, codes, is_modifier)
-    known = sum(is_known(member.text) for member in members)
-    if known > 1 and 2 * known >= len(members):
+    if _are_names(members, is_known):
         yield from members
     else:
         yield whole
+
+
+def _are_names(members: Sequence[CellPart], is_known: IsName) -> bool:
+    """Whether two and at least half of the texts between weak separators are names."""
+    known = sum(is_known(member.text) for member in members)
+    return known > 1 and 2 * known >= len(members)
 
 
 def _clauses(
@@ -484,19 +489,21 @@ def _of_rests(
         denied: the names in the clauses, which count among those between the commas.
         is_name, is_known, codes, is_modifier: as of `parts`.
     """
-    members = list(_read(", ".join(rests), is_name, is_known, codes, is_modifier))
-    if len(members) != 1:
-        return members
     text = ", ".join(rests)
-    is_one = _JOINED.search(text) or is_name(members[0].text)  # "gout and jaw tumor syndrome"
-    if not is_one and len(text) <= _LONGEST_NAME:
-        apart = divided(text, is_name, is_known, codes, is_modifier)
-        if _are_diseases(apart, is_name, is_known):
+    joined = bare(text, is_name, codes, is_known=is_known)
+    if not any(map(str.isalpha, joined.text)) or is_nothing(text, codes):
+        return []
+    apart = divided(text, is_name, is_known, codes, is_modifier)
+    if not is_name(joined.text):
+        if _are_names(apart, is_known):
+            return apart
+        is_short = len(text) <= _LONGEST_NAME
+        # not "gout and jaw tumor syndrome"
+        if is_short and not _JOINED.search(text) and _are_diseases(apart, is_name, is_known):
             return apart
     if len(rests) == 1 and not denied:
-        return members
-    divisible = divided(text, is_name, is_known, codes, is_modifier)
-    divisible = [member for member in divisible if not _ONE["tail"].match(f" {member.text} ")]
+        return [joined]
+    divisible = [member for member in apart if not _ONE["tail"].match(f" {member.text} ")]
     known = sum(is_known(member.text) for member in divisible)
     known_denied = sum(not part.is_doubtful for part in denied)
     if 2 * (known + known_denied) < len(divisible) + len(denied):
