@@ -178,7 +178,7 @@ class Lengthening:
         """The rows of the names that have a word of each token but initials, in order."""
         written_out = [
             token for token in tokens if not token.is_initials
-        ]  # initials may be no word
+        ]
         if not written_out:
             return np.empty(0, np.int64)
         rarest = min(written_out, key=self._times_of)
