@@ -176,9 +176,8 @@ class Lengthening:
 
     def _names_with(self, tokens: Sequence[_Token]) -> NDArray[np.int64]:
         """The rows of the names that have a word of each token but initials, in order."""
-        written_out = [
-            token for token in tokens if not token.is_initials
-        ]
+        # initials may be no word
+        written_out = [token for token in tokens if not token.is_initials]
         if not written_out:
             return np.empty(0, np.int64)
         rarest = min(written_out, key=self._times_of)

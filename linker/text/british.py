@@ -10,11 +10,8 @@ from linker.text.composites import IsName
 
 _REMEMBERED = 50_000  # words whose American spelling is kept
 _SHORTEST = 5  # letters of a word with a diphthong: "does" is none of them
-_BRITISH = (
-    *("ae", "oe", "our", "ise", "isa", "isi", "yse", "ysi", "lph", "leuc", "tre", "bre", "vre"),
-    *("neurone", "disc", "inium", "logue"),
-)
-"""Letters, some of which a British word has: other words leave here."""
+_BRITISH = re.compile("ae|oe|our|is[aei]|ys[ei]|lph|leuc|[tbv]re|neurone|disc|inium|logue")
+"""Finds what may be British: other words leave here."""
 _TO_AMERICAN = [
     (re.compile(pattern), american)
     for pattern, american in (
@@ -44,7 +41,7 @@ def american(form: str) -> str:
 @lru_cache(_REMEMBERED)
 def _american_word(word: str) -> str:
     """A word in American spelling."""
-    if not any(letters in word for letters in _BRITISH):
+    if not _BRITISH.search(word):
         return word
     if len(word) >= _SHORTEST:
         word = word.replace("ae", "e").replace("oe", "e")

@@ -708,10 +708,12 @@ def _without_marks(text: str, is_name: IsName) -> str:
             text = text[match.end() :]
             if is_name(text):
                 return text
+    start = max(0, len(text) - _END)
     for pattern in _PATTERNS["behind"]:
-        match = pattern.search(text, max(0, len(text) - _END))
+        match = pattern.search(text, start)
         if match and any(map(str.isalpha, text[: match.start()])):
             text = text[: match.start()]
+            start = max(0, len(text) - _END)
             if is_name(text):
                 return text
     return text.strip()

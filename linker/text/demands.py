@@ -90,7 +90,7 @@ def demand_of(text: str, expand: Callable[[str], str]) -> Demand | None:
         expand: gives a text with its short forms expanded.
     """
     lowered = text.lower()
-    if not any(letters in lowered for letters in _MAYBE):
+    if not any(map(lowered.__contains__, _MAYBE)):
         return None
     if genes := _genes(text):
         is_gene = any(map(_INHERITED.fullmatch, _TOKEN.findall(text)))

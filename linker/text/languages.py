@@ -46,7 +46,7 @@ class Language:
     def may_join(self, text: str) -> bool:
         """Whether a text has the letters of what may join names: quicker than `sign`."""
         lowered = text.lower()
-        return any(letters in lowered for letters in (*self.conjunctions, "/", "&"))
+        return "/" in text or "&" in text or any(map(lowered.__contains__, self.conjunctions))
 
     @cached_property
     def sign(self) -> re.Pattern[str]:

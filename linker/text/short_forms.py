@@ -44,10 +44,12 @@ class ShortForms:
         return any(self._short_form(token[0]) is not None for token in _TOKEN.finditer(text))
 
     def _long(self, token: str) -> str:
-        long = self._short_form(token)
+        word = token.lower()
+        long = self.exact.get(token) or self.folded.get(word)
+        if long is None and token[-1] == ".":
+            long = self._short_form(token.rstrip("."))
         if long is not None:
             return long
-        word = token.lower()
         return self.words.get(word) or self.words.get(word.rstrip(".")) or token
 
     def _short_form(self, token: str) -> str | None:
