@@ -406,7 +406,8 @@ class Engine:
             for concept, entry, score, sparse, dense, sure in ranking.cells_of(
                 lookup, part.form, k
             ):
-                identifier, name, matched, lender = self.matched(part, concept, entry)
+                shown = self.matched(part, concept, entry) if part.meaning else None
+                identifier, name, matched, lender = shown or self._texts(concept, entry)
                 if sure is not None and sure > limit:
                     sure = limit
                 candidates.append(
