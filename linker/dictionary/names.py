@@ -267,7 +267,7 @@ class NameTable:
 
     def __contains__(self, text: object) -> bool:
         """Whether a normalised text is a name of some concept."""
-        row = self.row(text) if isinstance(text, str) else -1
+        row = self.places.row(text, self.texts) if isinstance(text, str) else -1
         return row >= 0 and bool(self.indptr[row] < self.indptr[row + 1])
 
     @classmethod

@@ -154,7 +154,10 @@ def has_other_word(words: Sequence[str], others: Sequence[str]) -> bool:
         words: of the text in normal form: "nonalcoholic fatty liver".
         others: of the name: "alcoholic fatty liver".
     """
-    pairs = product(_lacking(words, others), _lacking(others, words))
+    own = _lacking(words, others)
+    if not own:
+        return False
+    pairs = product(own, _lacking(others, words))
     return any(_are_alike(word, other) and differ_in_affix(word, other) for word, other in pairs)
 
 
