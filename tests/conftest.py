@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import signal
+import tempfile
 import threading
 import time
 import zlib
@@ -18,6 +19,9 @@ from unittest.mock import Mock
 
 import pytest
 from hypothesis import settings
+
+from linker import Dictionary, Linker
+from linker.training.pipeline import train
 
 settings.register_profile("unhurried", deadline=None)  # a busy machine is no failure
 settings.load_profile("unhurried")
@@ -60,6 +64,24 @@ def log_levels() -> Iterator[None]:
 
 
 @pytest.fixture
+def standard_input() -> Iterator[Callable[[str], None]]:
+    """Gives a text to what this process reads from standard input; without it, a command needs a process."""
+    kept = os.dup(0)
+    with tempfile.TemporaryFile(buffering=0) as file:
+
+        def give(text: str) -> None:
+            file.truncate(0)
+            file.seek(0)
+            file.write(text.encode())
+            file.seek(0)
+            os.dup2(file.fileno(), 0)
+
+        yield give
+        os.dup2(kept, 0)
+    os.close(kept)
+
+
+@pytest.fixture
 def deny(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Lets the linker say of mentions of some texts that their text denies them, or another one."""
     from linker.linking.engine import Engine
@@ -94,6 +116,20 @@ def data() -> Path:
 def sample() -> Path:
     """The bundled sample dictionary, in the tab-separated format of MEDIC."""
     return ROOT / "dictionaries" / "sample_medic.tsv"
+
+
+@pytest.fixture(scope="session")
+def sample_linker(sample: Path) -> Linker:
+    """A linker of the sample dictionary by n-grams of characters; not to be changed."""
+    return train(Dictionary.read(sample), encoder="tfidf")
+
+
+@pytest.fixture(scope="session")
+def sample_model(sample_linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of that model; not to be changed."""
+    folder = tmp_path_factory.mktemp("sample") / "model"
+    sample_linker.save(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

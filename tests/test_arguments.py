@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,13 @@ import pytest
 import linker
 from linker.arguments import NUMBER, WHOLE
 from linker.errors import ArgumentError, LinkerError
-from linker.training.pipeline import train
 
 Call = Callable[[linker.Linker], Any]
 
 
 @pytest.fixture(scope="module")
-def model(sample: Path) -> linker.Linker:
-    return train(linker.Dictionary.read(sample), encoder="tfidf")
+def model(sample_linker: linker.Linker) -> linker.Linker:
+    return sample_linker
 
 
 MISTAKES: list[tuple[str, str, Call]] = [

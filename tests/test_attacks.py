@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize(
-    ("kind", "cases"), [("files", 200), ("archives", 1), ("models", 60), ("kills", 1)]
+    ("kind", "cases"), [("files", 200), ("archives", 1), ("models", 30), ("kills", 1)]
 )
 def test_attacks(kind: str, cases: int) -> None:
     command = [sys.executable, str(SCRIPT), "--only", kind, "--json", str(cases)]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker import Dictionary
+from linker import Linker
 from linker.errors import (
     Cancelled,
     InputError,
@@ -24,7 +24,6 @@ from linker.io.mentions import NoMentions
 from linker.linking.requests import Request
 from linker.records import Document, Mention, Passage
 from linker.text import abbreviations
-from linker.training.pipeline import train
 
 
 @pytest.mark.parametrize(
@@ -72,8 +71,8 @@ MARKED = Document(
 )  # fmt: skip
 
 
-def test_long_work_asks_between_its_steps(sample: Path) -> None:
-    linker = train(Dictionary.read(sample), encoder="tfidf")
+def test_long_work_asks_between_its_steps(sample_linker: Linker) -> None:
+    linker = sample_linker.with_ranker(sample_linker.ranker)  # which remembers nothing yet
 
     def ended_after(limit: int, work: Callable[[], object]) -> int:
         """How often work asks that is given up when it has asked so often."""

@@ -13,12 +13,11 @@ import contextlib
 import importlib
 import io
 import itertools
-import os
 import re
 import shlex
 import shutil
 import subprocess
-import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -33,6 +32,7 @@ from linker.cli import cli
 from linker.encoders import registry
 from linker.training.pipeline import train
 
+Give = Callable[[str], None]
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
     "README.md",
@@ -44,6 +44,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 COMMAND = re.compile(r"(.*\| )?linker(\.cli)? [a-z]")
+PIPE = re.compile(r"(?:(?P<before>.*) \| )?(?P<command>linker [^|<>]*)(?P<behind>[|>].*)?")
 NEEDED = {  # packages that a page needs beside the bare installation, by what it says of them
     "docs/integrations.md": {"mcp": "mcp", "spacy": "spacy"},
     "docs/label-studio.md": {"fastapi": "serve"},
@@ -107,7 +108,11 @@ def model(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> Path:
     "page", [page for page in PAGES if any(block.runs for block in blocks(page))]
 )
 def test_blocks_run_and_print_what_the_page_shows(
-    page: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    standard_input: Give,
 ) -> None:
     for package in NEEDED.get(page, {}):
         pytest.importorskip(package)
@@ -124,11 +129,10 @@ def test_blocks_run_and_print_what_the_page_shows(
     names: dict[str, object] = {}
     for block in blocks(page):
         if block.runs:
-            printed = (
-                run_python(block.text, names)
-                if block.language == "python"
-                else "".join(map(run_command, block.commands))
-            )
+            if block.language == "python":
+                printed = run_python(block.text, names)
+            else:
+                printed = "".join(run_command(line, standard_input) for line in block.commands)
             if block.output:
                 assert agree(words(printed), words(block.output)), f"{page}\n{printed}"
 
@@ -150,15 +154,24 @@ def run_python(code: str, names: dict[str, object]) -> str:
     return printed.getvalue()
 
 
-def run_command(line: str) -> str:
-    """Run a command, by the shell where it needs one; its standard output."""
-    if not set("|<>") & set(line):
-        result = CliRunner().invoke(cli, shlex.split(line, comments=True)[1:])
-        assert result.exit_code == 0, f"{line}\n{result.output}"
-        return result.stdout
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    command, environment = ["bash", "-o", "pipefail", "-c", line], os.environ | {"PATH": path}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+def run_command(line: str, give: Give) -> str:
+    """Run a command in this process, and by the shell what stands before and behind it; its standard output."""
+    parts = PIPE.fullmatch(line)
+    assert parts, line
+    give(run_shell(parts["before"]) if parts["before"] else "")
+    arguments = shlex.split(parts["command"], comments=True)[1:]
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 0, f"{line}\n{result.output}"
+    if parts["behind"]:
+        return run_shell(f"cat {parts['behind']}", result.stdout)
+    return result.stdout
+
+
+def run_shell(line: str, given: str = "") -> str:
+    """Run a line of the shell on a text; its standard output."""
+    done = subprocess.run(
+        ["bash", "-c", line], input=given, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, f"{line}\n{done.stderr}"
     return done.stdout
 

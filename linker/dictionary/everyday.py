@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from linker.dictionary.dictionary import Dictionary
 from linker.dictionary.lookup import doubt
 from linker.dictionary.names import NameTable
-from linker.text.everyday import EverydayName, EverydayNames, Meaning, form_of
+from linker.text.everyday import EverydayName, EverydayNames, Meaning, by_form
 
 LEAST_SHARE = 0.05
 """The share of a dictionary's concepts that names must stand for, if fewer pairs are there."""
@@ -33,7 +33,7 @@ def lent(
         normalize: gives the normal form of a text.
         names: which may be lent.
     """
-    pairs = [*names]
+    pairs = tuple(names)
     concepts_of: dict[str, tuple[int, ...]] = {}
     for target in dict.fromkeys(pair.target for pair in pairs):
         row = table.row(normalize(target))
@@ -42,19 +42,15 @@ def lent(
     known = [pair for pair in pairs if concepts_of[pair.target]]
     if len(known) < LEAST_PAIRS and len(wanted) < LEAST_SHARE * len(dictionary):
         return EverydayNames()
-    pairs_of: dict[str, list[EverydayName]] = {}
-    for pair in pairs:
-        if not pair.is_short_form:
-            pairs_of.setdefault(form_of(pair.name), []).append(pair)
     meanings: dict[str, Sequence[Meaning]] = {}
-    for form, of_form in pairs_of.items():
+    for form, of_form in by_form(pairs).items():
+        if not any(concepts_of[pair.target] for pair in of_form):
+            continue
         row = table.row(normalize(of_form[0].name))
         own = table.concepts_of(row).tolist() if row >= 0 else []
         if own and any(doubt(dictionary, of_form[0].name, c) != "other case" for c in own):
             continue
-        found = _meanings(of_form, concepts_of, is_recased=bool(own))
-        if found:
-            meanings[form] = found
+        meanings[form] = _meanings(of_form, concepts_of, is_recased=bool(own))
     short_forms = [pair for pair in pairs if pair.is_short_form]
     return EverydayNames(meanings, short_forms)
 

@@ -242,7 +242,7 @@ def changed(
     """
     encoder, _ = registry.both(encoder)
     for group, fields in values.items():
-        is_of_encoder = group == "encoder" or bool(registry.place(group))
+        is_of_encoder = _is_of_encoder(group)
         if not isinstance(fields, Mapping) or not (group in _GROUPS or is_of_encoder):
             raise LinkerError(
                 f"there is no option group {shorten(str(group))!r}; "
@@ -261,6 +261,11 @@ def changed(
         elif record is not None:
             options = dataclasses.replace(options, encoder=replaced(record, group, fields))
     return options
+
+
+def _is_of_encoder(group: str) -> bool:
+    """Whether a group has the options of an encoder; our own names need no look at packages."""
+    return group == "encoder" or (group not in _GROUPS and bool(registry.place(group)))
 
 
 def _with_recipe(
@@ -325,7 +330,7 @@ def reads(group: str, encoder: str, options: LinkerOptions) -> bool:
     """Tell whether anything reads a group of options where this encoder is trained."""
     kind = registry.load(encoder)
     is_dense = not issubclass(kind, SparseEncoder)
-    if group == "encoder" or registry.place(group):
+    if _is_of_encoder(group):
         groups = {"encoder", registry.options_group(encoder)}
         is_own = group == "encoder" or registry.options_group(group) in groups
         return is_own and options.encoder is not None

@@ -125,6 +125,16 @@ def form_of(text: str) -> str:
     return _with_cant(_INNER.sub("", american(form)))
 
 
+@lru_cache(maxsize=1)  # a process reads the same table for each of its models
+def by_form(names: tuple[EverydayName, ...]) -> Mapping[str, Sequence[EverydayName]]:
+    """The names that are no short forms, by the form that their spellings share; in their order."""
+    names_of: dict[str, list[EverydayName]] = {}
+    for name in names:
+        if not name.is_short_form:
+            names_of.setdefault(form_of(name.name), []).append(name)
+    return names_of
+
+
 def _with_cant(form: str) -> str:
     """A form that says what somebody is not able to do, with "cant" for all ways to say so."""
     unable = _UNABLE.fullmatch(form)

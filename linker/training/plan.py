@@ -186,9 +186,8 @@ def make(
     except LinkerError as error:
         raise UsageError(f"--preset {preset_name}: {error}") from None
     first, second = registry.both(encoder)
-    names = registry.encoders()
-    if first not in names or ("," in encoder and second not in names):
-        listed = ", ".join(sorted(names))
+    if not registry.place(first) or ("," in encoder and not registry.place(second)):
+        listed = ", ".join(sorted(registry.encoders()))
         raise UsageError(f"--encoder {encoder}: there is no such encoder; choose one of: {listed}")
     chosen = (options or partial(preset, preset_name))(encoder)
     chosen = for_encoder(chosen, registry.load(first))

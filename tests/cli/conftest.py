@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from linker import Dictionary, cli
-from linker.training import pipeline
+from linker import cli
 
 HEADER = "# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n"
 
@@ -110,11 +109,9 @@ def process() -> Callable[..., Result]:
 
 
 @pytest.fixture(scope="session")
-def trained(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(sample_model: Path) -> Path:
     """A model of the sample dictionary; not to be changed."""
-    folder = tmp_path_factory.mktemp("trained") / "model"
-    pipeline.train(Dictionary.read(sample), encoder="tfidf").save(folder)
-    return folder
+    return sample_model
 
 
 @pytest.fixture

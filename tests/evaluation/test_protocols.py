@@ -15,7 +15,6 @@ from linker.ids import parse_gold
 from linker.io import mentions
 from linker.linking.ranker import unfitted
 from linker.records import Candidate, Document, Part, Prediction
-from linker.training.pipeline import train
 
 
 def annotated(text: str, gold: str) -> Mention:
@@ -70,8 +69,8 @@ def test_mentions_without_a_concept(tiny: Linker) -> None:
     assert ranks(tiny, "biosyn", given) == []
 
 
-def test_strict_predictions_never_depend_on_the_gold(sample: Path) -> None:
-    model = train(Dictionary.read(sample), encoder="tfidf")
+def test_strict_predictions_never_depend_on_the_gold(sample: Path, sample_linker: Linker) -> None:
+    model = sample_linker
     given = [
         *mentions.read(sample.with_name("sample_documents.pubtator.txt")),
         *mentions.read(sample.with_name("sample_mentions.tsv")),

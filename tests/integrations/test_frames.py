@@ -14,11 +14,10 @@ import pytest
 import tqdm.auto  # noqa: F401 - which looks at IPython as it is
 
 import linker
-from linker import Dictionary, Linker, LinkerError
+from linker import Linker, LinkerError
 from linker.integrations import linker_of
 from linker.integrations.frames import link_column
 from linker.records import Mention, Prediction
-from linker.training.pipeline import train
 
 COLUMNS = [
     *("concept_id", "name", "matched_name", "confidence", "rejected", "assertion", "state"),
@@ -30,8 +29,8 @@ IDS = ["MESH:D006073", None, "MESH:D006509|MESH:D006526", None, "MESH:D006073", 
 
 
 @pytest.fixture(scope="module")
-def model(sample: Path) -> Linker:
-    return train(Dictionary.read(sample), encoder="tfidf")
+def model(sample_linker: Linker) -> Linker:
+    return sample_linker
 
 
 def test_a_frame_of_pandas_keeps_its_rows_index_and_types(model: Linker) -> None:

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary, Linker
-from linker.training.pipeline import train
+from linker import Linker
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("httpx", reason="the extra test is not installed")
@@ -34,8 +33,8 @@ Start = Callable[..., TestClient]
 
 
 @pytest.fixture(scope="module")
-def linker(sample: Path) -> Linker:
-    return train(Dictionary.read(sample), encoder="tfidf")
+def linker(sample_linker: Linker) -> Linker:
+    return sample_linker
 
 
 @pytest.fixture

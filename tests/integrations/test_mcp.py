@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary, Linker
+from linker import Linker
 from linker.linking.decided import Decided
 from linker.records import Decision
-from linker.training.pipeline import train
 
 mcp = pytest.importorskip("mcp")
 anyio = pytest.importorskip("anyio")
@@ -30,8 +29,8 @@ FAP = "Familial adenomatous polyposis (FAP) leads to colorectal cancer. FAP is r
 
 
 @pytest.fixture(scope="module")
-def linker(sample: Path) -> Linker:
-    return train(Dictionary.read(sample), encoder="tfidf")
+def linker(sample_linker: Linker) -> Linker:
+    return sample_linker
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import check_estimator
 
-from linker import Dictionary, Linker, LinkerError, LinkTransformer
-from linker.training.pipeline import train
+from linker import Linker, LinkerError, LinkTransformer
 
 NAMES = ("gout", "podagra", "asthma", "phenylketonuria", "hepatitis B/C", "zzz")
 DO_NOT_APPLY = {
@@ -31,10 +30,8 @@ DO_NOT_APPLY = {
 
 
 @pytest.fixture(scope="module")
-def model(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("scikit") / "model"
-    train(Dictionary.read(sample), encoder="tfidf").save(folder)
-    return folder
+def model(sample_model: Path) -> Path:
+    return sample_model
 
 
 class OfNumbers(LinkTransformer):  # type: ignore[misc]

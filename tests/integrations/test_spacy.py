@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary, Document, Linker, LinkerError
+from linker import Document, Linker, LinkerError
 from linker.io import mentions
 from linker.io.outputs import joined_ids
 from linker.text.find import longest
-from linker.training.pipeline import train
 
 spacy = pytest.importorskip("spacy")
 module = importlib.import_module("linker.integrations.spacy")
@@ -30,8 +29,8 @@ COMPOSITE = "MESH:D001943|MESH:D010051"
 
 
 @pytest.fixture(scope="module")
-def linker(sample: Path) -> Linker:
-    return train(Dictionary.read(sample), encoder="tfidf")
+def linker(sample_linker: Linker) -> Linker:
+    return sample_linker
 
 
 @pytest.fixture(scope="module")

@@ -6,18 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary
-from linker.training.pipeline import train
-
 NAMES = ("breast and ovarian cancer", "Louis-Bar syndrome", "asthma", "gout", "no such thing")
 
 
 @pytest.fixture(scope="session")
-def model(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model(sample_model: Path) -> Path:
     """A model of the sample dictionary; not to be changed."""
-    folder = tmp_path_factory.mktemp("cluster") / "model"
-    train(Dictionary.read(sample), encoder="tfidf").save(folder)
-    return folder
+    return sample_model
 
 
 @pytest.fixture

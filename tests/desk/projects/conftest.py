@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary, Linker
+from linker import Linker
 from linker.desk.decisions.store import DecisionStore, Step
 from linker.desk.projects import (
     changes,
@@ -26,15 +26,14 @@ from linker.desk.projects.queue import Queue
 from linker.desk.projects.store import Origin
 from linker.linking.decided import Decided
 from linker.records import Decision
-from linker.training.pipeline import train
 
 ORIGIN = Origin("model", "release")
 FILL_IN = "{} (fill in)"
 
 
 @pytest.fixture(scope="session")
-def linker(sample: Path) -> Linker:
-    return train(Dictionary.read(sample), encoder="tfidf")
+def linker(sample_linker: Linker) -> Linker:
+    return sample_linker
 
 
 class Desk:

@@ -21,6 +21,9 @@ needs_browser = pytest.mark.skipif(
 SWITCHES = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run"]
 SWITCHES += ["disable-background-networking", "disable-component-update", "disable-sync"]
 
+LONGEST_WAIT = 60_000
+"""Milliseconds that a page has for a step: where a machine does much else, a load took over 10 seconds."""
+
 SOON = (
     "const wait = setTimeout; setTimeout = (f, ms) => wait(f, ms >= 2000 && ms < 5000 ? 300 : ms);"
 )
@@ -46,7 +49,7 @@ def serving(app: Any) -> Iterator[str]:
 def opened(context: Any, address: str, path: str = "") -> Iterator[Any]:
     """A page, opened anew; nothing breaks its policy, fails, or asks another host."""
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(LONGEST_WAIT)
     said: list[Any] = []
     urls: list[str] = []
     page.on("console", lambda message: said.append(message))
@@ -116,3 +119,13 @@ def asked(url: str, body: Any = None, method: str | None = None) -> Any:
     request.add_header("Content-Type", "application/json")
     with urllib.request.urlopen(request) as response:
         return json.load(response)
+
+
+def wait_until_linked(project: str) -> None:
+    """Wait until all of a project is linked; asking all the time would hold that up.
+
+    Args:
+        project: its address.
+    """
+    while asked(project)["linked"] < 1:
+        time.sleep(0.02)

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary, Linker
-from linker.training.pipeline import train
+from linker import Linker
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("httpx", reason="the extra test is not installed")
@@ -22,7 +21,7 @@ from linker.desk.service.app import create
 from linker.desk.service.settings import Limits, Settings
 from linker.desk.service.state import Service
 
-from .browser import BROWSER, SWITCHES, asked, opened, serving
+from .browser import BROWSER, LONGEST_WAIT, SWITCHES, asked, opened, serving, wait_until_linked
 
 Start = Callable[..., TestClient]
 Make = Callable[..., str]
@@ -34,8 +33,8 @@ TABLE = (
 
 
 @pytest.fixture(scope="session")
-def linker(sample: Path) -> Linker:
-    return train(Dictionary.read(sample), encoder="tfidf")
+def linker(sample_linker: Linker) -> Linker:
+    return sample_linker
 
 
 @pytest.fixture(scope="session")
@@ -47,8 +46,11 @@ def model(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def services(uncollected: None) -> None:
-    """Services of these tests start at once."""
+def services(uncollected: None) -> Iterator[None]:
+    """Services of these tests start at once, and their trainings do not wait for other tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("linker.desk.service.learning._POLITE", 0)
+        yield
 
 
 @pytest.fixture
@@ -79,6 +81,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="the extra test is not installed"
     )
+    playwright.expect.set_options(timeout=LONGEST_WAIT)
     with playwright.sync_playwright() as driver:
         yield driver.chromium.launch_persistent_context(
             tmp_path_factory.mktemp("browser"),
@@ -108,8 +111,7 @@ def make(address: str) -> Make:
         query = {"file": file} | ({"column": column} if column else {})
         path = f"{address}projects?{urllib.parse.urlencode(query)}"
         project = f"projects/{asked(path, content.encode())['id']}"
-        while asked(address + project)["linked"] < 1:
-            pass
+        wait_until_linked(address + project)
         return project
 
     return make

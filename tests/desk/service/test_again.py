@@ -17,7 +17,14 @@ from linker.desk.service.state import Service
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
 
-from .browser import asked, needs_browser, opened, problems, serving  # noqa: E402
+from .browser import (  # noqa: E402
+    asked,
+    needs_browser,
+    opened,
+    problems,
+    serving,
+    wait_until_linked,
+)
 from .conftest import Make, Open  # noqa: E402
 from .test_review import heading, progress, status  # noqa: E402
 
@@ -40,8 +47,7 @@ def project(service: Service) -> Iterator[str]:
     """The address of a service with one project of a list."""
     with serving(create(service)) as address:
         asked(f"{address}projects?file=a.txt", b"leukaemia\nlymphoma\nbreast cancers\n")
-        while asked(f"{address}projects/1")["linked"] < 1:
-            pass
+        wait_until_linked(f"{address}projects/1")
         yield address
 
 

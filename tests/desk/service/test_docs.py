@@ -28,7 +28,7 @@ def address(linker: Linker) -> Iterator[str]:
 def test_routes_are_shown_and_tried(context: Any, address: str) -> None:
     with opened(context, address, "docs") as page:
         model = page.locator("#operations-service-model_model_get")
-        expect(model).to_be_visible(timeout=20_000)
+        expect(model).to_be_visible()
         page.get_by_role("button", name="Authorize").click()
         page.get_by_role("textbox").fill("secret")
         page.locator(".modal-btn.auth.authorize").click()

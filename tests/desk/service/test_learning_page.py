@@ -54,10 +54,10 @@ def open_dialog(page: Any, words: str) -> Any:
 
 
 def test_a_model_is_trained_compared_and_used(page: Any, pictures: Path) -> None:
-    expect(page.locator("#rows")).to_contain_text(f"{GAIT} disease", timeout=20_000)
+    expect(page.locator("#rows")).to_contain_text(f"{GAIT} disease")
     dialog = open_dialog(page, "Train again with 35 decisions")
     dialog.get_by_role("button", name="Train", exact=True).click()
-    expect(dialog.get_by_role("progressbar")).to_be_visible(timeout=20_000)
+    expect(dialog.get_by_role("progressbar")).to_be_visible()
     assert problems(page) == ""
     page.screenshot(path=pictures / "training-runs.png")
     expect(dialog.get_by_role("status")).to_have_text(
@@ -85,7 +85,7 @@ def test_a_model_is_trained_compared_and_used(page: Any, pictures: Path) -> None
         "The new model answers from now on.", timeout=SLOW
     )
     page.keyboard.press("Escape")
-    expect(page.locator("#rows")).to_contain_text("Ataxia Telangiectasia", timeout=20_000)
+    expect(page.locator("#rows")).to_contain_text("Ataxia Telangiectasia")
     assert missing == []  # such as rows that are being linked again
     open_dialog(page, "Train again with 35 decisions")
 
@@ -93,6 +93,6 @@ def test_a_model_is_trained_compared_and_used(page: Any, pictures: Path) -> None
 def test_a_training_is_cancelled(page: Any) -> None:
     dialog = open_dialog(page, "Train again with 35 decisions")
     dialog.get_by_role("button", name="Train", exact=True).click()
-    dialog.get_by_role("button", name="Cancel the training").click(timeout=20_000)
+    dialog.get_by_role("button", name="Cancel the training").click()
     expect(dialog.get_by_role("button", name="Train", exact=True)).to_be_visible(timeout=SLOW)
     assert page.evaluate("document.activeElement.id") == "learning-title"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from typing import Any
 
 import pytest
@@ -36,7 +37,7 @@ class Documents:
 
     def wait(self) -> None:
         while self.client.get(self.path).json()["linked"] < 1:
-            pass
+            time.sleep(0.02)
 
     def get(self, number: int = 1) -> Any:
         return self.client.get(f"{self.path}/documents/{number}").json()

@@ -62,7 +62,7 @@ def link(page: Any, text: str) -> None:
 
 
 def status(page: Any, text: str) -> None:
-    expect(page.locator("#status")).to_contain_text(text, timeout=20_000)
+    expect(page.locator("#status")).to_contain_text(text)
 
 
 def heading(page: Any, mention: str) -> None:

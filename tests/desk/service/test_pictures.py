@@ -26,7 +26,14 @@ from linker.desk.service.state import Service
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
 
-from .browser import asked, is_too_wide, needs_browser, opened, serving  # noqa: E402
+from .browser import (  # noqa: E402
+    asked,
+    is_too_wide,
+    needs_browser,
+    opened,
+    serving,
+    wait_until_linked,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 expect = playwright.expect
@@ -50,8 +57,7 @@ def address(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         for name, content in (("registry.csv", table), ("abstracts.pubtator.txt", documents)):
             asked(f"{address}projects?{query(name)}", content)
         for number in (1, 2):
-            while asked(f"{address}projects/{number}")["linked"] < 1:
-                pass
+            wait_until_linked(f"{address}projects/{number}")
         queue = asked(f"{address}projects/1/queue?sort=frequency&limit=12")["rows"]
         for row in queue[:9]:
             ids = "|".join(answer["concept_id"] for answer in row["answers"] if answer) or None

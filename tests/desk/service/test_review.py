@@ -30,6 +30,7 @@ from .browser import (  # noqa: E402
     opened,
     problems,
     serving,
+    wait_until_linked,
 )
 from .conftest import TABLE, Make, Open  # noqa: E402
 
@@ -199,7 +200,7 @@ def test_many_files_have_one_choice_and_few_are_read_before(
         page.locator("#readings select").first.select_option("documents")
         expect(page.locator("#readings .note").first).to_contain_text("1 document, 1 document")
         agree(page)
-        expect(page.locator("#project-list tbody tr")).to_have_count(2, timeout=30_000)
+        expect(page.locator("#project-list tbody tr")).to_have_count(2)
     projects = asked(f"{address}projects")["projects"]
     assert sorted(project["kind"] for project in projects) == ["documents", "table"]
     (documents,) = (project["id"] for project in projects if project["kind"] == "documents")
@@ -338,8 +339,7 @@ def test_a_project_of_another_release_is_linked_anew(
     service = Service(Settings("sample", str(tmp_path / "projects.sqlite")), linker)
     with serving(create(service)) as address:
         asked(f"{address}projects?file=a.txt", b"leukaemia\nlymphoma\n")
-        while asked(f"{address}projects/1")["linked"] < 1:
-            pass
+        wait_until_linked(f"{address}projects/1")
         assert service.store
         with service.store.transaction() as connection:
             connection.execute("UPDATE projects SET release = '2017'")

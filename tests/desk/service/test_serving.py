@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from linker import cli
 from linker.desk.decisions.store import DecisionStore
 from linker.records import Decision
 
@@ -162,12 +163,16 @@ def test_after_a_sudden_end_decisions_are_there(serve: Any, model: Path, tmp_pat
     assert process.end() == 0
 
 
-def test_what_is_wrong_is_said_at_once(model: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_at_once(
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def run(*options: str) -> str:
-        command = [sys.executable, "-m", "linker.cli", "serve", "--port", "0", *options]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 1
-        return done.stderr
+        monkeypatch.setattr(sys, "argv", ["linker", "serve", "--port", "0", *options])
+        assert cli.run() == 1
+        return capsys.readouterr().err
 
     assert "there is no model here" in run("--model", str(tmp_path))
     (tmp_path / "keys").write_text("short\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from linker.desk.service.app import create
 from linker.desk.service.settings import Settings
 from linker.desk.service.state import Service
 
-from .browser import asked, needs_browser, opened, problems, serving
+from .browser import asked, needs_browser, opened, problems, serving, wait_until_linked
 
 HEADER = "id\tname\tsynonyms\talt_ids"
 OLD = ("D:1\tGout\t\t", "D:9\tOld\t\t", "D:2\tFoot Pain\t\t", "D:77\tGone\t\t")
@@ -219,7 +220,7 @@ def test_a_rejection_whose_id_was_merged_is_accepted_by_its_number_alone(
     assert about == (added.id, True, True)
     project = client.post("/projects?file=names.txt", content=b"toe sore\n").json()["id"]
     while client.get(f"/projects/{project}").json()["linked"] < 1:
-        pass
+        time.sleep(0.02)
     (row,) = client.get(f"/projects/{project}/queue").json()["rows"]
     shown = client.get(f"/projects/{project}/groups/{row['key']}").json()["prediction"]
     said = [(d["concept_id"], d["said"], d["accepted"]) for d in shown["decisions"]]
@@ -382,8 +383,7 @@ def test_undo_among_changes_selects_none_by_the_number_of_a_row(
     assert service.store
     names = [*(f"name {number}" for number in range(5)), "sore foot"]
     project = asked(f"{address}projects?file=names.txt", "\n".join(names).encode())["id"]
-    while asked(f"{address}projects/{project}")["linked"] < 1:
-        pass
+    wait_until_linked(f"{address}projects/{project}")
     rows = asked(f"{address}projects/{project}/queue?show=all&sort=document")["rows"]
     (key,) = (row["key"] for row in rows if row["mention"] == "sore foot")
     (same,) = (d for d in service.store.list() if str(d.id) == key)

@@ -58,9 +58,9 @@ def toy(tmp_path_factory: pytest.TempPathFactory, ontology: Callable[..., str]) 
 
 
 @pytest.fixture(scope="session")
-def sampled(sample: Path) -> Linker:
+def sampled(sample_linker: Linker) -> Linker:
     """A linker of the bundled sample dictionary."""
-    return train(Dictionary.read(sample), encoder="tfidf")
+    return sample_linker
 
 
 @pytest.fixture(scope="session")
