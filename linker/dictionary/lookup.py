@@ -11,7 +11,7 @@ import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -58,6 +58,7 @@ _LONG_ENOUGH = 4  # letters of a short form that is believed where nothing else 
 _AROUND = string.punctuation + string.whitespace
 _TELLING = 4  # letters of a word beside a short form that says what it stands for; "of" does not
 _BEGINNING = 4  # letters that a word and a short form do not share
+_REMEMBERED = 30_000  # words whose letters are kept
 
 
 def reference(dictionary: Dictionary, row: int) -> dict[str, str]:
@@ -285,6 +286,7 @@ def _doubt_beside(dictionary: Dictionary, words: Sequence[str], concept: int) ->
     return next(filter(None, doubts), None)
 
 
+@lru_cache(_REMEMBERED)
 def _letters(text: str) -> str:
     """The letters and digits of a text, by which texts that differ in case are equal."""
     return "".join(filter(str.isalnum, text)).casefold()

@@ -225,7 +225,13 @@ class Places:
 
     def find(self, wanted: Sequence[str], texts: Strings) -> list[int]:
         """The row of each text that is wanted; -1 where it is not there."""
-        return [self.row(text, texts) for text in wanted]
+        hashes = np.frombuffer(b"".join(map(_hash, wanted)), np.uint64)
+        starts = np.searchsorted(self.hashes, hashes, "left")
+        ends = np.searchsorted(self.hashes, hashes, "right")
+        rows = [-1] * len(wanted)
+        for number in np.flatnonzero(starts < ends).tolist():
+            rows[number] = self.row(wanted[number], texts)
+        return rows
 
 
 def _hash(text: str) -> bytes:
@@ -261,7 +267,7 @@ class NameTable:
 
     def __contains__(self, text: object) -> bool:
         """Whether a normalised text is a name of some concept."""
-        row = self.row(text) if isinstance(text, str) else -1
+        row = self.places.row(text, self.texts) if isinstance(text, str) else -1
         return row >= 0 and bool(self.indptr[row] < self.indptr[row + 1])
 
     @classmethod

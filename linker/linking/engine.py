@@ -404,7 +404,8 @@ class Engine:
             for concept, entry, score, sparse, dense, sure in ranking.cells_of(
                 lookup, part.form, k
             ):
-                identifier, name, matched, lender = self.matched(part, concept, entry)
+                shown = self.matched(part, concept, entry) if part.meaning else None
+                identifier, name, matched, lender = shown or self._texts(concept, entry)
                 if sure is not None and sure > limit:
                     sure = limit
                 candidates.append(
@@ -415,8 +416,9 @@ class Engine:
             said = stronger(part.assertion, answer.assertion)
             of_part = Part(part.text, part.expanded, spans, tuple(candidates), assertion=said)
             of_part = _answered(answer.request, of_part, is_none)
-            answers = self._answers(answer, ranking, lookup, limit, of_part)
-            of_part = replace(of_part, answers=answers)
+            if answer.request.coverage is not None:
+                answers = self._answers(answer, ranking, lookup, limit, of_part)
+                of_part = replace(of_part, answers=answers)
             if not why and said != "absent" and lookup in ranking.broader:
                 concept, share = ranking.broader[lookup]
                 name = self.dictionary.preferred_name(concept)
@@ -558,7 +560,7 @@ class Engine:
         """
         row = int(ranking.rows(lookup)[0])
         values = ranking.batch.lists.values[row]
-        if values[PLACE["same_words"]] or part.form in self.generator.table:
+        if values[PLACE["same_words"]] or self._reader.names.has_form(part.form):
             return False
         words = part.form.split()
         name = self.generator.table.texts[int(ranking.batch.found.names[row])].split()
@@ -578,7 +580,9 @@ class Engine:
 
     def _decided(self, answer: Answer, names: Sequence[Prediction]) -> Prediction:
         """The prediction of a mention, given those of its names, as people decided it."""
-        prediction = replace(names[0], mention=answer.mention)
+        prediction = names[0]
+        if prediction.mention is not answer.mention:
+            prediction = replace(prediction, mention=answer.mention)
         request = answer.request
         if len(names) > 1:
             parts = tuple(part for name in names for part in name.parts)

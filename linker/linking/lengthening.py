@@ -120,7 +120,7 @@ class Lengthening:
             key = frozenset(words)
             if fit is None:
                 continue
-            size = int(self._words.names.sizes[row])  # names without small words are clearer
+            size = len(self._words.names[row])  # names without small words are clearer
             found[key] = max((fit, -size, -row), found.get(key, (fit, -size, -row)))
         ranked = sorted(found.values(), reverse=True)
         best = [-row for fit, _, row in ranked if fit >= ranked[0][0] - _FAR]
@@ -176,29 +176,69 @@ class Lengthening:
 
     def _names_with(self, tokens: Sequence[_Token]) -> NDArray[np.int64]:
         """The rows of the names that have a word of each token but initials, in order."""
-        starts, rows = self._names_of_words
-        common: NDArray[np.int64] | None = None
-        for token in tokens:
-            if token.is_initials:
-                continue  # may be no word
-            lists = [rows[starts[word] : starts[word + 1]] for word in token.words]
-            with_token = np.unique(np.concatenate(lists))
-            if common is None:
-                common = with_token
-            else:
-                common = np.intersect1d(common, with_token, assume_unique=True)
-        if common is None:
+        # initials may be no word
+        written_out = [token for token in tokens if not token.is_initials]
+        if not written_out:
             return np.empty(0, np.int64)
-        sizes = self._words.names.sizes[common]
-        letters = sum(len(token.text) - 1 for token in tokens if token.is_initials)
-        content = self._content_sizes[common]
-        is_wanted = (content >= len(tokens)) & (content <= len(tokens) + letters)
-        is_wanted &= sizes <= len(tokens) + letters + _EXTRA
-        rows_wanted = common[is_wanted]
+        rarest = min(written_out, key=self._times_of)
+        names = self._wanted_sizes(self._names_of(rarest), tokens)
+        for token in written_out:
+            if token is not rarest:
+                names = names[self._have_word(names, token)]
         for token in tokens:
             if token.is_initials:
-                rows_wanted = rows_wanted[self._may_have_initials(rows_wanted, token)]
-        return rows_wanted[:_MOST_NAMES]
+                names = names[self._may_have_initials(names, token)]
+        return names[:_MOST_NAMES]
+
+    def _times_of(self, token: _Token) -> int:
+        """How often names have a word of a token."""
+        _, sizes = self._spans_of(token)
+        return int(sizes.sum())
+
+    def _names_of(self, token: _Token) -> NDArray[np.int64]:
+        """The rows of the names that have a word of a token, in order."""
+        _, rows = self._names_of_words
+        return np.unique(rows[ranges(*self._spans_of(token))])
+
+    def _spans_of(self, token: _Token) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the names of each word of a token begin in the list of all, and how many it has."""
+        starts, _ = self._names_of_words
+        words = np.fromiter(token.words, np.int64, len(token.words))
+        return starts[words], starts[words + 1] - starts[words]
+
+    def _wanted_sizes(
+        self, names: NDArray[np.int64], tokens: Sequence[_Token]
+    ) -> NDArray[np.int64]:
+        """Those of some names that have as many words as a text may stand for."""
+        letters = sum(len(token.text) - 1 for token in tokens if token.is_initials)
+        content = self._content_sizes[names]
+        is_wanted = (content >= len(tokens)) & (content <= len(tokens) + letters)
+        is_wanted &= self._sizes(names) <= len(tokens) + letters + _EXTRA
+        return names[is_wanted]
+
+    def _sizes(self, names: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many words each of some names has, (names,)."""
+        indptr = self._words.names.indptr
+        return (indptr[names + 1] - indptr[names]).astype(np.int64)
+
+    def _words_of(self, names: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The words of some names, each with the place of its name among these."""
+        sizes = self._sizes(names)
+        words = self._words.names.indices[ranges(self._words.names.indptr[names], sizes)]
+        return np.repeat(np.arange(len(names)), sizes), words
+
+    def _is_of(self, token: _Token) -> NDArray[np.bool_]:
+        """Whether each word is one that a token may be, (words,)."""
+        is_of_token = np.zeros(len(self._words.texts), bool)
+        is_of_token[list(token.words)] = True
+        return is_of_token
+
+    def _have_word(self, names: NDArray[np.int64], token: _Token) -> NDArray[np.bool_]:
+        """Whether each of some names has a word of a token, (names,)."""
+        owners, words = self._words_of(names)
+        has_word = np.zeros(len(names), bool)
+        has_word[owners[self._is_of(token)[words]]] = True
+        return has_word
 
     @cached_property
     def _is_small(self) -> NDArray[np.bool_]:
@@ -217,14 +257,12 @@ class Lengthening:
             names: their rows.
             token: that may stand for several words.
         """
-        sizes = self._words.names.sizes[names]
-        words = self._words.names.indices[ranges(self._words.names.indptr[names], sizes)]
-        owners = np.repeat(np.arange(len(names)), sizes)
+        owners, words = self._words_of(names)
         is_content = ~self._is_small[words]
         words = words[is_content]
         owners = owners[is_content]
         has_token = np.zeros(len(names), bool)
-        has_token[owners[np.isin(words, list(token.words))]] = True
+        has_token[owners[self._is_of(token)[words]]] = True
         starts = len(words) - len(token.text) + 1
         if starts <= 0:
             return has_token

@@ -269,7 +269,7 @@ class Linker:
             raise LinkerError(f"batch_size is {batch_size}; expected: 1 or more")
         request = self.checked(Request("", **limits))  # before anything is read
         self.restricted(request.within)
-        requests = (dataclasses.replace(request, item=item) for item in several(items))
+        requests = (Request(item, **limits) for item in several(items))
         yield from self.answers(requests, batch_size, wanted)
 
     def answer(self, requests: Iterable[Request]) -> list[Linked]:

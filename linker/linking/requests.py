@@ -196,7 +196,7 @@ class Request:
                     f"one of the labels is {label!r}; expected: the text that stands in front of "
                     'names in cells, such as "Diagnosis, self-reported"'
                 )
-        if not isinstance(self.within, Selection | None):
+        if self.within is not None and not isinstance(self.within, Selection):
             raise LinkerError(
                 f"within is a {type(self.within).__name__}; expected: a Selection, such as "
                 'linker.Selection(under=["MESH:D009369"])'

@@ -6,8 +6,8 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from linker.records import NAME_KINDS
 
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9}
 _WORD = re.compile(r"[^\W_]+")
-_REMEMBERED = 100_000  # words whose stems are kept
+_REMEMBERED = 100_000  # words whose stems and numbers are kept
 _SHORTEST = 4  # letters of a word whose ending is cut
 _ENDING = 4  # last letters of a word by which those of one kind are known: "itis", "emia"
 _BEHIND = re.compile(r",|\b(?:of|in|with|due|from|by|to|for|after|and|or)\b", re.IGNORECASE)
@@ -117,6 +117,14 @@ class Words:
         )
 
     @cached_property
+    def _row(self) -> Callable[[str], int]:
+        """Gives the number of a word; -1: no name has it. Texts repeat their words."""
+        return lru_cache(_REMEMBERED)(partial(self.places.row, texts=self.texts))
+
+    def __getstate__(self) -> dict[str, Any]:  # what is kept does not go to other processes
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
     def endings(self) -> Mapping[str, int]:
         """How many names are headed by words with each ending of four letters."""
         result: dict[str, int] = {}
@@ -146,7 +154,8 @@ class Words:
         if not words:
             return 0.0, 0.0, 0.0
         head = words[min(max(0, head_place(text)), len(words) - 1)]
-        row, most = self.places.row(head, self.texts), math.log1p(max(1, self._headed))
+        row = self._row(head)
+        most = math.log1p(max(1, self._headed))
         own = int(self.heads[row]) if row >= 0 else 0
         times = int(self.times[row]) if row >= 0 else 0
         alike = self.endings.get(head[-_ENDING:], 0) if len(head) > _ENDING else own
@@ -156,7 +165,7 @@ class Words:
         """Whether a word in normal form is a word of a name."""
         if not isinstance(word, str) or not word:  # the empty one stands for unknown words
             return False
-        return self.places.row(stem(word), self.texts) >= 0
+        return self._row(stem(word)) >= 0
 
     @property
     def unknown_weight(self) -> float:
@@ -171,7 +180,7 @@ class Words:
             for word in words_of(text):
                 place = known.get(word)
                 if place is None:
-                    place = self.places.row(word, self.texts)
+                    place = self._row(word)
                     if place < 0:
                         place, unknown = len(self.texts) + unknown, unknown + 1
                     known[word] = place

@@ -225,6 +225,7 @@ def _pairs_in_order(
         query_number: set(itertools.chain.from_iterable(pairs))
         for query_number, pairs in pairs_of.items()
     }
+    first_words = [_first_words(text) for text in texts]
     counts = np.zeros(len(query), np.int64)
     for place, (query_number, text_number) in enumerate(
         zip(query.tolist(), number.tolist(), strict=True)
@@ -232,7 +233,7 @@ def _pairs_in_order(
         words = words_of[query_number]
         if not words:
             continue
-        shared = [word for word in _first_words(texts[text_number]) if word in words]
+        shared = [word for word in first_words[text_number] if word in words]
         if len(shared) > 1:
             pairs = itertools.combinations(shared, 2)
             counts[place] = len(pairs_of[query_number].intersection(pairs))

@@ -34,7 +34,6 @@ _OF_RELATIVE = "mother with"  # the cue that all relatives with a verb are in ru
 _WRITTEN_OUT = 3  # letters of a cue of another language than the text's that is looked for
 
 
-@lru_cache(maxsize=1)
 def _rows() -> list[list[str]]:
     """All cues: language, class, side, where, phrase; cues.tsv says what they mean."""
     return rows_of("cues.tsv")[1:]
@@ -91,11 +90,11 @@ class _Table:
         return frozenset(map(_last_word, self.cell["behind"]))
 
     @cached_property
-    def phrases_by_word(self) -> dict[str, list[frozenset[str]]]:
+    def phrases_by_word(self) -> dict[str, list[tuple[str, ...]]]:
         """The words of each cue of cells, by the longest of them."""
-        phrases: dict[str, list[frozenset[str]]] = {}
+        phrases: dict[str, list[tuple[str, ...]]] = {}
         for phrase in (*self.cell["before"], *self.cell["behind"]):
-            words = frozenset(_PLAIN_WORD.findall(phrase))
+            words = tuple(_PLAIN_WORD.findall(phrase))
             if words:
                 phrases.setdefault(max(sorted(words), key=len), []).append(words)
         return phrases
@@ -377,7 +376,8 @@ def may_hold_cue(cell: str, codes: tuple[str, ...]) -> bool:
     if "n't" in cell or not words.isdisjoint(relatives.telling_words()):
         return True
     phrases = _table(codes).phrases_by_word
-    return any(cue <= words for word in words if word in phrases for cue in phrases[word])
+    cues = (cue for word in words if word in phrases for cue in phrases[word])
+    return any(map(words.issuperset, cues))
 
 
 def comes_to_patient(cell: str) -> bool:

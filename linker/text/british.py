@@ -11,7 +11,7 @@ from linker.text.composites import IsName
 _REMEMBERED = 50_000  # words whose American spelling is kept
 _SHORTEST = 5  # letters of a word with a diphthong: "does" is none of them
 _BRITISH = re.compile("ae|oe|our|is[aei]|ys[ei]|lph|leuc|[tbv]re|neurone|disc|inium|logue")
-"""Finds what may be British: other texts leave here."""
+"""Finds what may be British: other words leave here."""
 _TO_AMERICAN = [
     (re.compile(pattern), american)
     for pattern, american in (
@@ -35,14 +35,14 @@ def american(form: str) -> str:
     >>> american("localised oedema of the tumour")
     'localized edema of the tumor'
     """
-    if not _BRITISH.search(form):
-        return form
     return " ".join(map(_american_word, form.split()))
 
 
 @lru_cache(_REMEMBERED)
 def _american_word(word: str) -> str:
     """A word in American spelling."""
+    if not _BRITISH.search(word):
+        return word
     if len(word) >= _SHORTEST:
         word = word.replace("ae", "e").replace("oe", "e")
     for pattern, replacement in _TO_AMERICAN:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Literal
@@ -34,6 +34,7 @@ _LONGEST_LABELLED = 400  # characters of a name with a label in front of it
 _END = 200  # characters in which what stands behind a name is looked for
 _MOST_WORDS = 8  # of a text that is searched for a name at its end
 _SHORTEST = 4  # characters of such a name
+_REMEMBERED = 30_000  # texts of which it is kept what names may be in them
 
 _LINE = re.compile(r"<\s*(?:br|/p|/li|/div|/td|/tr)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
@@ -389,11 +390,16 @@ def _read(
     if not any(map(str.isalpha, whole.text)) or is_nothing(piece, codes):
         return
     members = [] if is_name(whole.text) else divided(piece, is_name, is_known, codes, is_modifier)
-    known = sum(is_known(member.text) for member in members)
-    if known > 1 and 2 * known >= len(members):
+    if _are_names(members, is_known):
         yield from members
     else:
         yield whole
+
+
+def _are_names(members: Sequence[CellPart], is_known: IsName) -> bool:
+    """Whether two and at least half of the texts between weak separators are names."""
+    known = sum(is_known(member.text) for member in members)
+    return known > 1 and 2 * known >= len(members)
 
 
 def _clauses(
@@ -483,19 +489,21 @@ def _of_rests(
         denied: the names in the clauses, which count among those between the commas.
         is_name, is_known, codes, is_modifier: as of `parts`.
     """
-    members = list(_read(", ".join(rests), is_name, is_known, codes, is_modifier))
-    if len(members) != 1:
-        return members
     text = ", ".join(rests)
-    is_one = _JOINED.search(text) or is_name(members[0].text)  # "gout and jaw tumor syndrome"
-    if not is_one and len(text) <= _LONGEST_NAME:
-        apart = divided(text, is_name, is_known, codes, is_modifier)
-        if _are_diseases(apart, is_name, is_known):
+    joined = bare(text, is_name, codes, is_known=is_known)
+    if not any(map(str.isalpha, joined.text)) or is_nothing(text, codes):
+        return []
+    apart = divided(text, is_name, is_known, codes, is_modifier)
+    if not is_name(joined.text):
+        if _are_names(apart, is_known):
+            return apart
+        is_short = len(text) <= _LONGEST_NAME
+        # not "gout and jaw tumor syndrome"
+        if is_short and not _JOINED.search(text) and _are_diseases(apart, is_name, is_known):
             return apart
     if len(rests) == 1 and not denied:
-        return members
-    divisible = divided(text, is_name, is_known, codes, is_modifier)
-    divisible = [member for member in divisible if not _ONE["tail"].match(f" {member.text} ")]
+        return [joined]
+    divisible = [member for member in apart if not _ONE["tail"].match(f" {member.text} ")]
     known = sum(is_known(member.text) for member in divisible)
     known_denied = sum(not part.is_doubtful for part in denied)
     if 2 * (known + known_denied) < len(divisible) + len(denied):
@@ -700,10 +708,12 @@ def _without_marks(text: str, is_name: IsName) -> str:
             text = text[match.end() :]
             if is_name(text):
                 return text
+    start = max(0, len(text) - _END)
     for pattern in _PATTERNS["behind"]:
-        match = pattern.search(text, max(0, len(text) - _END))
+        match = pattern.search(text, start)
         if match and any(map(str.isalpha, text[: match.start()])):
             text = text[: match.start()]
+            start = max(0, len(text) - _END)
             if is_name(text):
                 return text
     return text.strip()
@@ -719,13 +729,18 @@ def _is_closed(opening: str, inner: str, closing: str) -> bool:
     return depth == 0 and (opening != closing or opening not in inner)
 
 
-def shortened(text: str) -> Iterator[tuple[str, Aside]]:
+@lru_cache(_REMEMBERED)
+def shortened(text: str) -> Sequence[tuple[str, Aside]]:
     """What may be the name in a text, and what is left out of it then."""
+    shorter: list[tuple[str, Aside]] = []
     without = _without_extras(text)
-    head = _without_extras(_ONE["tail"].split(text)[0])
-    for short, aside in ((without, "extra"), (head, "tail")):
-        if short not in (text, without if aside == "tail" else "") and any(map(str.isalpha, short)):
-            yield short, aside  # type: ignore[misc]
+    if without != text and any(map(str.isalpha, without)):
+        shorter.append((without, "extra"))
+    if tail := _ONE["tail"].search(text):
+        head = _without_extras(text[: tail.start()])
+        if head not in (text, without) and any(map(str.isalpha, head)):
+            shorter.append((head, "tail"))
+    return shorter
 
 
 def ungraded(text: str, is_name: IsName) -> str:

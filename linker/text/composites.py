@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 
 from linker.text.languages import LANGUAGES, Language
@@ -47,39 +47,54 @@ def split(mention: str, is_name: IsName, languages: Sequence[Language] = (_ENGLI
     >>> split("breast and ovarian cancer", {"breast cancer", "ovarian cancer"}.__contains__)
     ['breast cancer', 'ovarian cancer']
     """
-    for language in languages:
-        ways = _ways(mention, language)
-        if ways and not _is_known_whole(mention, is_name, language):
-            is_known = partial(_is_known, is_name=is_name, language=language)
+    return Coordination(mention, is_name, languages).split()
+
+
+class Coordination:
+    """A mention that may coordinate names, and the ways to split it; arguments as of `split`."""
+
+    def __init__(
+        self, mention: str, is_name: IsName, languages: Sequence[Language] = (_ENGLISH,)
+    ) -> None:
+        self._mention = mention
+        self._is_name = is_name
+        # the ways of each language that has some, and what tells names in its forms
+        self._ways: list[tuple[Language, list[list[_Part]], IsName]] = []
+        for language in languages:
+            if ways := _ways(mention, language):
+                is_known = lru_cache(None)(partial(_is_known, is_name=is_name, language=language))
+                self._ways.append((language, ways, is_known))
+
+    def split(self) -> list[str]:
+        """See the function `split`."""
+        for language, ways, is_known in self._ways:
+            if not _is_known_whole(self._mention, self._is_name, language):
+                for parts in ways:
+                    if _is_plausible(parts, is_known):
+                        return _joined(parts)
+        return [self._mention]
+
+    def bold_split(self) -> list[str]:
+        """Split a mention that `split` leaves whole, or splits in another way.
+
+        It may be a name as a whole ("breast and ovarian cancer"). It is split in the way that gives
+        the most names of the dictionary; it stays whole where no way gives one.
+        """
+        every: list[list[_Part]] = []
+        known: list[int] = []
+        for _, ways, is_known in self._ways:
             for parts in ways:
-                if _is_plausible(parts, is_known):
-                    return _joined(parts)
-    return [mention]
-
-
-def bold_split(
-    mention: str, is_name: IsName, languages: Sequence[Language] = (_ENGLISH,)
-) -> list[str]:
-    """Split a coordinated mention that `split` leaves whole, or splits in another way.
-
-    It may be a name as a whole ("breast and ovarian cancer"). It is split in the way that gives the
-    most names of the dictionary; it stays whole where no way gives one. The arguments are those of
-    `split`.
-    """
-    ways, known = [], []
-    for language in languages:
-        is_known = partial(_is_known, is_name=is_name, language=language)
-        for parts in _ways(mention, language):
-            ways.append(parts)
-            of_parts = sum(_is_known_part(part, is_known) for part in parts)
-            known.append(_is_plausible(parts, is_known) + of_parts)
-    return _joined(ways[known.index(max(known))]) if any(known) else [mention]
+                every.append(parts)
+                of_parts = sum(_is_known_part(part, is_known) for part in parts)
+                known.append(_is_plausible(parts, is_known) + of_parts)
+        return _joined(every[known.index(max(known))]) if any(known) else [self._mention]
 
 
 def _ways(mention: str, language: Language) -> list[list[_Part]]:
     """The ways to split a mention; none where it names one thing, or is too long to look at."""
-    is_long = len(mention) > _LONGEST
-    if is_long or not language.sign.search(mention) or set("([") & set(mention):
+    if len(mention) > _LONGEST or "(" in mention or "[" in mention:
+        return []
+    if not language.may_join(mention) or not language.sign.search(mention):
         return []
     return [way for text in _written_out(mention, language) for way in _ways_of(text, language)]
 

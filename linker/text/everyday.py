@@ -143,7 +143,7 @@ def _with_cant(form: str) -> str:
 
 def _without_article(text: str) -> str:
     """A text without an article in front of it."""
-    return text.removeprefix(next((a for a in _ARTICLES if text.startswith(a)), ""))
+    return text.partition(" ")[2] if text.startswith(_ARTICLES) else text
 
 
 class EverydayNames:

@@ -43,6 +43,11 @@ class Language:
     hyphens: bool = False
     stops: frozenset[str] = frozenset()
 
+    def may_join(self, text: str) -> bool:
+        """Whether a text has the letters of what may join names: quicker than `sign`."""
+        lowered = text.lower()
+        return "/" in text or "&" in text or any(map(lowered.__contains__, self.conjunctions))
+
     @cached_property
     def sign(self) -> re.Pattern[str]:
         """Finds what may join names."""

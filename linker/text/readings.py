@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -137,8 +137,7 @@ def _turned(form: str) -> Iterator[str]:
         yield " ".join(words[cut:] + words[:cut])
 
 
-@dataclass(frozen=True, slots=True)
-class PartWording:
+class PartWording(NamedTuple):
     """A part of a mention as it is looked up, or the whole of it."""
 
     text: str  # as the mention has it, without what stands around it
@@ -314,7 +313,7 @@ class Reader:
         if not part.meaning and not self.names.is_name(name.text):
             demand = demand_of(name.text, listed.short_forms.expand)
         is_rewritten = self.names.is_rewritten(part.looked_up, form)
-        return replace(part, form=form, assertion=said, demand=demand, is_rewritten=is_rewritten)
+        return part._replace(form=form, assertion=said, demand=demand, is_rewritten=is_rewritten)
 
     def _of_several(self, text: str, definitions: Definitions, listed: _Listed) -> PartWording:
         """One of several names in a cell: in the first way in which all of it is a name."""
@@ -372,11 +371,11 @@ class Reader:
         if members:
             parts = [self._of_several(member.text, definitions, listed) for member in members]
             said = [member.assertion for member in members]
-            yield "split", [replace(p, assertion=a) for p, a in zip(parts, said, strict=True)]
+            yield "split", [p._replace(assertion=a) for p, a in zip(parts, said, strict=True)]
         for short, aside in cells.shortened(text):
             yield "shortened", [PartWording(short, None, aside=aside)]
             for part in listed.wordings(short, is_name):
-                yield "expanded", [replace(part, aside=aside)]
+                yield "expanded", [part._replace(aside=aside)]
         is_short = text.isupper() and len(text) < _SPELT_OUT
         if is_short or any(is_name(part.looked_up) for part in expanded):
             return
@@ -420,7 +419,7 @@ class Reader:
         if part.is_listed:
             name = next(filter(is_name, cells.staged(part.looked_up)), None)
             if name:
-                yield replace(part, expanded=name)
+                yield part._replace(expanded=name)
                 return
         texts = [part.looked_up, cells.without_sides(part.looked_up)]
         if not part.is_listed:
@@ -430,8 +429,7 @@ class Reader:
             for found in lengthened:
                 if is_name(found.name):
                     is_listed = part.is_listed or found.is_short_form
-                    yield replace(
-                        part,
+                    yield part._replace(
                         expanded=found.name,
                         is_listed=is_listed,
                         is_one_of_several=not found.is_only,
@@ -447,7 +445,8 @@ class Reader:
             if not is_name(mention):  # whose hyphen is its own: "non-Hodgkin lymphoma"
                 return
         text, used = abbreviations.expansion(mention, definitions.first)
-        parts = composites.split(text, is_part, spoken) if self.options.composites else [text]
+        coordination = composites.Coordination(text, is_part, spoken)
+        parts = coordination.split() if self.options.composites else [text]
         if not self._are_several(parts):
             parts = [text]
         if len(parts) > 1:
@@ -463,8 +462,8 @@ class Reader:
                     yield "expanded", [PartWording(mention, other, used=by)]
         if text != mention and is_name(mention):
             yield "whole", _as_they_are([mention])
-        bold = self.options.composites and composites.bold_split(text, is_part, spoken)
-        if bold and self._are_several(bold):
+        bold = coordination.bold_split() if self.options.composites else [text]
+        if self._are_several(bold):
             yield "split", _as_they_are(bold, used)
         if len(parts) > 1 and all(map(is_name, parts)):
             return  # a part of a composite is not all of it

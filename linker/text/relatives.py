@@ -31,6 +31,7 @@ _ALWAYS_IN_TEXT = [  # not "sisters", who are the patients of an abstract unless
     *("family member", "family members"),
 ]
 _WHOSE_IN_TEXT = ["his", "her", "their", "my", "patient's", "proband's", "maternal", "paternal"]
+_REMEMBERED = 10_000  # cells of which it is kept whether they speak of relatives
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -163,7 +164,7 @@ def before(cell: str, codes: tuple[str, ...]) -> OfRelative | None:
         codes: of the languages whose short forms are known.
     """
     patterns = _patterns()
-    if not _speaks_of_relatives(cell, patterns):
+    if not _speaks_of_relatives(cell):
         return None
     short = [patterns.short[code] for code in codes if code in patterns.short]
     if match := next(filter(None, (pattern.match(cell) for pattern in short)), None):
@@ -186,7 +187,7 @@ def before(cell: str, codes: tuple[str, ...]) -> OfRelative | None:
 def behind(cell: str) -> OfRelative | None:
     """A cell without an end that says that a relative has what it names; None: it has none."""
     patterns = _patterns()
-    if not _speaks_of_relatives(cell, patterns):
+    if not _speaks_of_relatives(cell):
         return None
     start = max(0, len(cell) - _LONGEST_END)
     if match := patterns.behind_history.search(cell, start):
@@ -201,7 +202,7 @@ def behind(cell: str) -> OfRelative | None:
 def inside(cell: str) -> list[Span]:
     """Where a cell says that a relative has what follows, in characters."""
     patterns = _patterns()
-    if not _speaks_of_relatives(cell, patterns):
+    if not _speaks_of_relatives(cell):
         return []
     return [match.span() for match in patterns.inside.finditer(cell)]
 
@@ -212,7 +213,7 @@ def turns(cell: str) -> list[tuple[Span, Assertion]]:
     "Mother asthma, brother gout, self migraine": what follows is "family", or "present".
     """
     patterns = _patterns()
-    if not _speaks_of_relatives(cell, patterns) or not patterns.relative.match(cell):
+    if not _speaks_of_relatives(cell) or not patterns.relative.match(cell):
         return []
     found: list[tuple[Span, Assertion]] = []
     for match in patterns.turn.finditer(cell):
@@ -228,12 +229,13 @@ def alone(cell: str) -> bool:
     patterns = _patterns()
     if cell.isupper() and len(cell) <= _SHORT:
         return False
-    return _speaks_of_relatives(cell, patterns) and bool(patterns.all_of_them.match(cell))
+    return _speaks_of_relatives(cell) and bool(patterns.all_of_them.match(cell))
 
 
-def _speaks_of_relatives(cell: str, patterns: _Patterns) -> bool:
+@lru_cache(_REMEMBERED)
+def _speaks_of_relatives(cell: str) -> bool:
     """Whether a cell has one of the words without which it does not speak of relatives."""
-    return not patterns.words.isdisjoint(_WORD.findall(cell.lower()))
+    return not telling_words().isdisjoint(_WORD.findall(cell.lower()))
 
 
 def telling_words() -> frozenset[str]:

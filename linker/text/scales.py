@@ -209,4 +209,20 @@ class _Counted:
 def is_alone(cell: str) -> bool:
     """Whether a cell is a scale with its value, and nothing else."""
     may_be = cell[-1:].isdigit() or cell[-1:].lower() in _LAST
+    may_be = may_be and _beginning(cell) in _beginnings()
     return may_be and bool(_patterns()[1].fullmatch(cell))
+
+
+@lru_cache(maxsize=1)
+def _beginnings() -> frozenset[str]:
+    """What the names of scales that may be all of a cell begin with."""
+    names = _names()
+    return frozenset(map(_beginning, (*names["score"], *names["stage"])))
+
+
+def _beginning(text: str) -> str:
+    """The first two letters of a text, but for the blank or hyphen that may be between them."""
+    second = text[1:2]
+    if second.isspace() or second == "-":
+        second = text[2:3]
+    return (text[:1] + second).lower()

@@ -44,19 +44,20 @@ class ShortForms:
         return any(self._short_form(token[0]) is not None for token in _TOKEN.finditer(text))
 
     def _long(self, token: str) -> str:
-        long = self._short_form(token)
+        word = token.lower()
+        long = self.exact.get(token) or self.folded.get(word)
+        if long is None and token[-1] == ".":
+            long = self._short_form(token.rstrip("."))
         if long is not None:
             return long
-        word = token.lower()
         return self.words.get(word) or self.words.get(word.rstrip(".")) or token
 
     def _short_form(self, token: str) -> str | None:
         """What a token stands for, if it is a short form."""
-        for written in (token, token.rstrip(".")):
-            long = self.exact.get(written) or self.folded.get(written.lower())
-            if long is not None:
-                return long
-        return None
+        long = self.exact.get(token) or self.folded.get(token.lower())
+        if long is None and token.endswith("."):
+            return self._short_form(token.rstrip("."))
+        return long
 
     def is_of_user(self, text: str) -> bool:
         """Whether a list of the user explains a whole text."""

@@ -16,6 +16,7 @@ from linker.text.word_forms import is_common, is_same_word
 
 Thing = Literal["organism", "measurement"]
 
+_WORD = re.compile(r"[^\W_]+")
 _MOST_WORDS = 6  # of what is measured
 _UNNAMED = frozenset({"sp", "spp", "species"})
 _LATIN = re.compile(r"[a-z]{2,}(?:ae|ensis|ii|is|um|us)")
@@ -25,7 +26,7 @@ _DISEASED = re.compile(r".*(?:itis|itides|osis|oses|asis|emia|uria|oma|oea|ea|ia
 
 def thing(text: str) -> Thing | None:
     """What a text is the name of, if that is an organism or a measurement; else None."""
-    words = re.findall(r"[^\W_]+", text.lower())
+    words = _WORD.findall(text.lower())
     if len(words) < 2:
         return None
     if _is_organism(words):
@@ -69,13 +70,13 @@ def is_of_disease(text: str) -> bool:
 
     A result behind it is of the disease then, not of a test: "type 2: negative".
     """
-    words = re.findall(r"[^\W_]+", text.lower())
+    words = _WORD.findall(text.lower())
     return all(word in _words("itself") or len(word) < 2 for word in words)
 
 
 def says_more(words: Iterable[str]) -> bool:
     """Whether one of some words says what came out of a measurement, or names a disease."""
-    return not (_words("direction") | _words("finding")).isdisjoint(words)
+    return not _words("direction", "finding").isdisjoint(words)
 
 
 def adds_direction(words: Sequence[str], others: Sequence[str]) -> bool:
@@ -93,9 +94,9 @@ def adds_direction(words: Sequence[str], others: Sequence[str]) -> bool:
 
 
 @cache
-def _words(kind: str) -> frozenset[str]:
-    """The words of one kind in the table."""
-    return frozenset(row[1] for row in rows_of("things.tsv") if row[0] == kind)
+def _words(*kinds: str) -> frozenset[str]:
+    """The words of some kinds in the table."""
+    return frozenset(row[1] for row in rows_of("things.tsv") if row[0] in kinds)
 
 
 @cache

@@ -54,11 +54,11 @@ def is_same_word(first: str, second: str) -> bool:
     second = _base(second)
     if first == second:
         return True
-    if first[:_SHORTEST_STEM] != second[:_SHORTEST_STEM]:
-        return False
-    for one, other in _pairs("inflection"):
-        if _stems_meet(first, one, second, other) or _stems_meet(second, one, first, other):
+    cut = _SHORTEST_STEM
+    while first[:cut] == second[:cut] and cut <= min(len(first), len(second)):
+        if (first[cut:], second[cut:]) in _inflections():
             return True
+        cut += 1
     return False
 
 
@@ -66,14 +66,6 @@ def is_same_word(first: str, second: str) -> bool:
 def _base(word: str) -> str:
     """The singular of a word in American spelling."""
     return singular(american(word))
-
-
-def _stems_meet(first: str, ending: str, second: str, other: str) -> bool:
-    """Whether two words are one stem with two given endings."""
-    if not (first.endswith(ending) and second.endswith(other)):
-        return False
-    stem = first[: len(first) - len(ending)]
-    return len(stem) >= _SHORTEST_STEM and stem == second[: len(second) - len(other)]
 
 
 def nouns_of(word: str) -> Iterator[str]:
@@ -162,7 +154,10 @@ def has_other_word(words: Sequence[str], others: Sequence[str]) -> bool:
         words: of the text in normal form: "nonalcoholic fatty liver".
         others: of the name: "alcoholic fatty liver".
     """
-    pairs = product(_lacking(words, others), _lacking(others, words))
+    own = _lacking(words, others)
+    if not own:
+        return False
+    pairs = product(own, _lacking(others, words))
     return any(_are_alike(word, other) and differ_in_affix(word, other) for word, other in pairs)
 
 
@@ -197,6 +192,7 @@ def _differ_in_prefix(word: str, other: str) -> bool:
     return any(is_same_word(rest, other) or rest in others for rest in rests)
 
 
+@lru_cache(_REMEMBERED)
 def _without_prefix(word: str) -> list[str]:
     """What a word is without each of the prefixes that it has."""
     rests = [word[len(prefix) :] for prefix in _all("prefix") if word.startswith(prefix)]
@@ -212,6 +208,7 @@ def _differ_in_ending(word: str, other: str) -> bool:
     return _has_ending_beside(stems, other) or _has_ending_beside(other_stems, word)
 
 
+@lru_cache(_REMEMBERED)
 def _without_ending(word: str) -> dict[str, str]:
     """What a word is without each of the endings that it has, and without a vowel before it."""
     word = singular(word)
@@ -242,6 +239,13 @@ def _has_ending_beside(stems: dict[str, str], bare: str) -> bool:
 def _pairs(kind: str) -> tuple[tuple[str, str], ...]:
     """The pairs of one kind in the table."""
     return tuple((row[1], row[2]) for row in rows_of("word_forms.tsv") if row[0] == kind)
+
+
+@cache
+def _inflections() -> frozenset[tuple[str, str]]:
+    """The pairs of endings of one word, in both orders."""
+    pairs = _pairs("inflection")
+    return frozenset([*pairs, *((second, first) for first, second in pairs)])
 
 
 @cache

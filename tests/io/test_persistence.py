@@ -66,6 +66,7 @@ def test_strings_hold_any_text(data: st.DataObject, texts: list[str]) -> None:
     assert column[1:3] == texts[1:3]
     assert column[::-2] == texts[::-2]
     assert list(Strings.from_arrays(column.arrays("x"), "x")) == texts
+    assert [*pickle.loads(pickle.dumps(column))] == texts  # as it goes to another process
     assert list(column.extended(texts)) == [*texts, *texts]
     rows = data.draw(st.lists(st.integers(0, len(texts) - 1))) if texts else []
     assert list(column.take(np.array(rows, np.int64))) == [texts[row] for row in rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -76,6 +77,15 @@ def test_names_concepts_and_weights(words: tuple[Dictionary, Words]) -> None:
     is_number = dict(zip(texts, found.is_number.tolist(), strict=True))
     assert [word for word in sorted(is_number) if is_number[word]] == ["2", "k"]
     assert all(found.places.row(text, found.texts) == row for row, text in enumerate(texts))
+
+
+def test_words_that_were_asked_go_to_other_processes(words: tuple[Dictionary, Words]) -> None:
+    _, found = words
+    assert "lungs" in found
+    copy = pickle.loads(pickle.dumps(found))
+    assert "lungs" in copy
+    assert "kidney" not in copy
+    assert [*copy.texts] == [*found.texts]
 
 
 def test_words_of_texts_keep_unknown_ones_apart(words: tuple[Dictionary, Words]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from linker import Dictionary, Linker
 from linker.errors import LinkerError
 from linker.linking.options import changed, preset
 from linker.text import abbreviations
-from linker.text.composites import bold_split, split
+from linker.text.composites import Coordination, split
 from linker.text.languages import named
 from linker.text.mentions import TextOptions
 from linker.text.normalize import PRESETS
@@ -89,10 +88,13 @@ def test_coordinated_names_are_split_in_their_language(line: str) -> None:
 
 def test_a_mention_is_split_in_any_of_several_languages() -> None:
     names = {"leberversagen", "nierenversagen", "breast cancer", "ovarian cancer", "leberkrebs"}
-    for way in (split, bold_split):
-        in_both = partial(way, is_name=lambda t: t.lower() in names, languages=named("en,de"))
-        assert in_both("Leber- und Nierenversagen") == ["Leberversagen", "Nierenversagen"]
-        assert in_both("breast and ovarian cancer") == ["breast cancer", "ovarian cancer"]
+    for mention, parts in (
+        ("Leber- und Nierenversagen", ["Leberversagen", "Nierenversagen"]),
+        ("breast and ovarian cancer", ["breast cancer", "ovarian cancer"]),
+    ):
+        coordination = Coordination(mention, lambda t: t.lower() in names, named("en,de"))
+        assert coordination.split() == parts
+        assert coordination.bold_split() == parts
 
 
 @pytest.mark.parametrize(
