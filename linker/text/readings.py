@@ -342,11 +342,13 @@ class Reader:
         is_name = self.names.is_name
         is_used = partial(self._is_used, listed=listed)
         expanded = listed.wordings(text, is_name)
-        is_lent = any(part.meaning for part in expanded)
-        if expanded and is_name(expanded[0].looked_up) and (is_lent or not is_name(text)):
-            for part in expanded:
-                yield "expanded", [part]
-            return
+        if expanded and is_name(expanded[0].looked_up):
+            is_lent = any(part.meaning for part in expanded)
+            # a list of the user wins, even where the text is a name itself
+            if is_lent or listed.short_forms.is_of_user(text) or not is_name(text):
+                for part in expanded:
+                    yield "expanded", [part]
+                return
         if self.options.cells and not is_name(text):
             short = cells.ungraded(text, is_used)
             if short != text and is_used(cells.unbracketed(short)):

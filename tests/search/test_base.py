@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from linker.dictionary import NameTable
 from linker.search import concepts as generating
-from linker.search.concepts import Generator
-from linker.search.index import Hits
+from linker.search.concepts import Generator, PairScores
+from linker.search.index import EncodedTexts, Hits, Integers
 
 from .small import check_scores, concepts_of, names_of, table
 
@@ -64,6 +64,11 @@ class Fixed(Generator):
         hits = np.array(rows, np.int32)
         parts = hits.astype(np.float32), -hits.astype(np.float32)
         return Hits(np.array(indptr), hits, np.array(scores, np.float32), *parts)
+
+    def score_pairs(
+        self, encoded: EncodedTexts, query: NDArray[np.int64], rows: Integers
+    ) -> PairScores:
+        raise NotImplementedError
 
     def without(self, pairs: NDArray[np.bool_]) -> Fixed:
         raise NotImplementedError

@@ -95,7 +95,7 @@ def test_wrong_labels_of_development_mentions_gain_nothing(tmp_path: Path) -> No
     (tmp_path / "d.tsv").write_text("\n".join(rows) + "\n")
     dictionary, reported = Dictionary.read(tmp_path / "d.tsv"), list[Linker]()
     settings = RunSettings(on_trained=reported.append)
-    names = (f"a {WORDS[place % 10]} disease {place}" for place in range(100))
+    names = (f"a {WORDS[place % 10]} disease {place}" for place in range(1000))
     wrong = [Mention(name, gold=()) for name in names]  # all of them have a concept
     plan = plans.make("tfidf")
     without = pipeline.run(plan, dictionary)
