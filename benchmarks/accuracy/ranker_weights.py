@@ -190,9 +190,11 @@ def kept(name: str, is_left_out: Callable[[Vocabulary], bool]) -> Path:
 
 
 def calibration(vocabularies: Iterable[Vocabulary], encoders: Sequence[str]) -> Calibration:
-    """The calibration by mentions, each scored by weights that have not seen its group."""
+    """The calibration by what people wrote, each mention scored by weights that have not seen its group."""
     scored = []
     for vocabulary in vocabularies:
+        if vocabulary.is_of_names:
+            continue
         ranker = Ranker.load(without_group(vocabulary.group))
         for encoder in encoders:
             if encoder != "static" and vocabulary.dictionary in (MEDIC_ALONE, DOID_ALONE):

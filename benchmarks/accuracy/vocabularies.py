@@ -44,6 +44,7 @@ from linker import Dictionary, Linker, Mention, matching
 from linker.evaluation import metrics, protocols, report
 from linker.io.mentions import flatten
 from linker.linking.ranker import SHIPPED, Ranker
+from linker.linking.ranking import by_probability
 from linker.search.hybrid import HybridGenerator
 
 TABLE = "vocabularies"  # of runs, and the result
@@ -173,10 +174,18 @@ def told(linker: Linker, mentions: Sequence[Mention]) -> list[bool]:
 
 
 def withheld(linker: Linker, mentions: Sequence[Mention]) -> Values:
-    """The probability by which the answer for each mention is withheld, (mentions,)."""
+    """The share of "none" of what it and the best answer have together, (mentions,).
+
+    By this number answers are withheld (`linker.linking.ranking.NONE`).
+    """
     if linker.ranker is None:
         raise TypeError("without a ranker nothing is withheld")
-    parts = [linker.ranker.probabilities(batch.lists).none for _, batch in linker.lists(mentions)]
+    parts = []
+    for _, batch in linker.lists(mentions):
+        probabilities = linker.ranker.probabilities(batch.lists)
+        ranking = by_probability(batch, probabilities)
+        best = ranking.readings[ranking.best]
+        parts.append(probabilities.none / (probabilities.none + best))
     return np.concatenate(parts)
 
 

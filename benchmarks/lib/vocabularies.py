@@ -51,6 +51,7 @@ class Vocabulary:
     dictionary: Callable[[], Dictionary]
     asked: Callable[[Dictionary], Items]  # mentions whose concepts are in the dictionary
     foreign: Sequence[str]  # domains whose names have no concept in it
+    is_of_names: bool = False  # whether names of dictionaries are asked, not what people wrote
     is_learnt: bool = False  # whether mentions are asked of a dictionary that learnt others, too
 
     @property
@@ -293,14 +294,29 @@ VOCABULARIES = (
         partial(biored_mentions, "disease", ("train", "dev")),
         NOT_DISEASES,
     ),
-    Vocabulary("MEDIC, names of DOID", "diseases", MEDIC_ALONE, doid_names, NOT_DISEASES),
-    Vocabulary("DOID, names of MEDIC", "diseases", DOID_ALONE, medic_names, NOT_DISEASES),
+    Vocabulary(
+        "MEDIC, names of DOID",
+        "diseases",
+        MEDIC_ALONE,
+        doid_names,
+        NOT_DISEASES,
+        is_of_names=True,
+    ),
+    Vocabulary(
+        "DOID, names of MEDIC",
+        "diseases",
+        DOID_ALONE,
+        medic_names,
+        NOT_DISEASES,
+        is_of_names=True,
+    ),
     Vocabulary(
         "HPO, names held out",
         "phenotypes",
         lambda: held_out(HPO)[0],
         lambda dictionary: held_out(HPO)[1],
         NOT_DISEASES,
+        is_of_names=True,
     ),
     Vocabulary(
         "Cell Ontology, CRAFT",

@@ -38,7 +38,6 @@ WRONG = [  # exit code 2
     ("review export --format mentions --project x", "--format is mentions"),
     ("review export --format bioc", "--format is bioc"),
     ("model encode {m} -o v.txt", "v.txt: name a file that ends in .npy with -o"),
-    ("index", "nothing to do; give --dict, --mentions or --set index.kind=ivf"),
     ("index --namespaces E", "options of reading are for a dictionary; give --dict, too"),
     ("index --set sparse.ngram_max=4", "only options index.FIELD can be set here"),
     ("serve --set limits.body=0", "limits.body is '0'; expected: greater than or equal to 1"),
