@@ -20,7 +20,7 @@ def test_links_lead_to_files_of_the_repository(page: str) -> None:
 def test_pages_are_short() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     words = {page.name: len(page.read_text(encoding="utf-8").split()) for page in pages}
-    assert sum(words.values()) <= 30_000
+    assert sum(words.values()) <= 31_500
     assert max(words.values()) <= 1_700, words
 
 

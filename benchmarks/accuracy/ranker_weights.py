@@ -60,12 +60,14 @@ WEIGHTS = {
     "no disease": 0.4,
     "foreign train": 1.6,
     "foreign one name": 1.6,
+    "foreign part": 1.6,
 }
 """What a mention of each kind of lists counts, before the vocabularies are made equal."""
 NOT_IN_PART = 0.3  # what a mention counts beside others where its concept is not in the part
 TOTAL = 1000.0  # what all mentions of a vocabulary count together
 CORPORA = 4.0  # times that, those of the corpora of diseases: with less, their order loses 3 points
-CORPORA_ASKED = 5.0  # times that, their annotated mentions as they stand
+CORPORA_ASKED = 5.0  # times that, what they mark, and what is no disease, as it stands
+AS_IT_STANDS = ("asked", "foreign train", "no disease")
 CALIBRATING = 2_500  # mentions of a vocabulary that calibrate
 MOST = {"static": 800, TWO: 400, "tfidf": 400}  # mentions of a kind that are fitted to
 
@@ -149,7 +151,7 @@ def of_vocabulary(vocabulary: Vocabulary, encoder: str) -> Judged:
         part = weighted(kind, judged.only(np.sort(order[:most])))
         total += float(part.weight.sum())
         if vocabulary.is_learnt:
-            times = CORPORA * (CORPORA_ASKED if kind.startswith("asked") else 1)
+            times = CORPORA * (CORPORA_ASKED if kind.startswith(AS_IT_STANDS) else 1)
             part = dataclasses.replace(part, weight=part.weight * np.float32(times))
         parts.append(part)
     joined = Judged.joined(parts)

@@ -24,6 +24,8 @@ ONE_NAME = 1_200  # mentions that are asked of the dictionary with one name a co
 MISSING = 0.2  # share of the concepts that are taken out
 SIZES = {5: 20, 20: 8, 100: 4, 1_000: 2, 5_000: 1}  # concepts of a part, and how many such parts
 PART = 800  # mentions that are asked of a part
+FOREIGN_SIZES = {20: 4, 100: 3, 400: 3}  # parts that are asked for names of other domains
+FOREIGN_PART = 60  # such names that are asked of each
 
 Bools = NDArray[np.bool_]
 
@@ -71,8 +73,11 @@ def sources(linker: Linker, dictionary: Dictionary, vocabulary: Vocabulary) -> I
     for split in ("train", "dev"):
         texts = foreign(linker, vocabulary, split)
         yield Source(f"foreign {split}", fit_ranker.judged(linker, texts))
-        if len(others) and split == "train":
+        if split == JUDGE.split()[1]:
+            continue
+        if len(others):
             yield Source("foreign one name", fit_ranker.judged(one, drawn(texts, 300, random)))
+        yield foreign_parts(linker, texts, random)
     if vocabulary.is_learnt:
         train, rest = halves(items)
         yield Source("folds", fit_ranker.folds(linker, dictionary, train, SEED))
@@ -159,6 +164,20 @@ def parts(
                 found.append(fit_ranker.judged(part, asked))
         if found:
             yield Source(f"part {size}", Judged.joined(found))
+
+
+def foreign_parts(
+    linker: Linker, texts: Sequence[Mention], random: np.random.Generator
+) -> Source:
+    """The lists of names of other domains, asked of parts of the dictionary."""
+    found = []
+    for size, count in FOREIGN_SIZES.items():
+        for _ in range(count):
+            is_in = np.zeros(len(linker.dictionary), bool)
+            is_in[random.permutation(len(linker.dictionary))[:size]] = True
+            part = dataclasses.replace(linker, generator=linker.generator.among(is_in))
+            found.append(fit_ranker.judged(part, drawn(texts, FOREIGN_PART, random)))
+    return Source("foreign part", Judged.joined(found))
 
 
 def foreign(linker: Linker, vocabulary: Vocabulary, split: str) -> list[Mention]:
