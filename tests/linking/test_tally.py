@@ -205,3 +205,20 @@ def test_cells_with_a_broken_encoding_are_counted() -> None:
     both.add(seen)
     assert (seen.mended, both.mended) == (2, 4)
     assert "2 cells had a broken encoding, mended" in seen.lines("row", EQUAL, None)
+
+
+def test_first_candidates_that_were_withheld_are_counted() -> None:
+    candidate = Candidate("D:1", "Gout", "gout", 1.0, confidence=0.4)
+    withheld = Prediction(Mention("ax"), (Part("ax", nil=True, rejected=candidate),))
+    answered = Prediction(Mention("gout"), (Part("gout", candidates=(candidate,)),))
+    decided = replace(withheld, state="rejected")
+    seen = Tally()
+    for prediction, times in ((withheld, 30), (answered, 5), (decided, 7)):
+        seen.see(prediction, times)
+    other = Tally()
+    other.see(withheld, 10)
+    seen.add(other)
+    assert seen.withheld == {40: 40}
+    (line,) = (line for line in seen.lines("row", HALVED, None) if "withheld" in line)
+    assert ": 40;" in line
+    assert "some 20% are right" in line  # confidences are worth half
