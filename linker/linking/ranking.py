@@ -30,7 +30,7 @@ from linker.text.demands import Demand
 from linker.text.readings import Wording
 
 DEPTH = 10  # candidates of each text that the ranker sees
-NONE = 3.0
+NONE = 4.0
 """How many times as probable as the best answer "no concept" must be to be the answer, where no
 threshold is asked for. Of rules with one limit it costs the fewest right answers for what it tells
 of other domains (docs/decisions.md)."""
