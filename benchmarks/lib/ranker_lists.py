@@ -166,9 +166,7 @@ def parts(
             yield Source(f"part {size}", Judged.joined(found))
 
 
-def foreign_parts(
-    linker: Linker, texts: Sequence[Mention], random: np.random.Generator
-) -> Source:
+def foreign_parts(linker: Linker, texts: Sequence[Mention], random: np.random.Generator) -> Source:
     """The lists of names of other domains, asked of parts of the dictionary."""
     found = []
     for size, count in FOREIGN_SIZES.items():

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from linker import Annotator, Dictionary, Document, Linker, Mention
+from linker.io.outputs import UNSURE
 from linker.jobs.linking import lends
 from linker.linking.ranker import Ranker
 from linker.records import Candidate, Passage, Selection
@@ -77,7 +78,7 @@ def test_an_everyday_name_is_sure(linker: Linker, text: str, concept: str, name:
     found = best(linker, text)
     assert (found.concept_id, found.matched_name, found.source) == (concept, name, SOURCE)
     assert found.confidence is not None
-    assert found.confidence >= 0.7
+    assert found.confidence >= UNSURE
     assert linker.link(text).assertion == "present"
 
 
