@@ -1,6 +1,6 @@
 """The weights of the ranker that are shipped, and those of tables, made without what they judge.
 
-python benchmarks/accuracy/ranker_weights.py    writes linker/linking/weights/, MINUTES minutes
+python benchmarks/accuracy/ranker_weights.py    writes linker/linking/weights/, an hour
 
 They are fitted to mentions of some dozen vocabularies (benchmarks/lib/vocabularies.py), asked of
 each dictionary as it is, with one name a concept, of parts of it, without concepts, and with names
@@ -192,7 +192,7 @@ def kept(name: str, is_left_out: Callable[[Vocabulary], bool]) -> Path:
 
 
 def calibration(vocabularies: Iterable[Vocabulary], encoders: Sequence[str]) -> Calibration:
-    """The calibration by what people wrote, each mention scored by weights that have not seen its group."""
+    """The calibration by what people wrote, scored by weights that have not seen its group."""
     scored = []
     for vocabulary in vocabularies:
         if vocabulary.is_of_names:
