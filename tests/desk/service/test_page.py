@@ -88,7 +88,7 @@ def test_the_example_is_linked_and_explained(page: Any) -> None:
     expect(best).to_contain_text("Immunologic Deficiency Syndromes")
     expect(best).to_contain_text("MESH:D007153")
     expect(best.locator("meter")).to_have_count(1)
-    expect(best).to_contain_text("almost surely right")
+    expect(best).to_contain_text("probably right")
     tree = page.locator("ul.tree")
     expect(tree.locator("> li > button")).to_have_text("Diseases")
     expect(tree.locator("> li > ul > li > button")).to_have_text("Immune System Diseases")
