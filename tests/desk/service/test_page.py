@@ -102,7 +102,7 @@ def test_the_example_is_linked_and_explained(page: Any) -> None:
     reasons = page.locator("#reasons-body")
     expect(reasons).to_contain_text(
         "It is called so: “immunodeficiency” is a synonym of Immunologic Deficiency Syndromes."
-        "How sure it is: almost surely right"
+        "How sure it is: probably right"
     )
     expect(reasons.get_by_text("the first candidate is the answer")).to_be_hidden()
     reasons.locator("summary").click()
