@@ -64,10 +64,15 @@ def relevances(
                 for ancestor, count in above(identifier).items():
                     steps[ancestor] = min(count, steps.get(ancestor, count))
     single = [place for place, parts in enumerate(readings) if len(parts) == 1]
-    listed = [steps[i] for place in single for i in readings[place][0] if i in steps]
-    for place in single if listed else ():
+    listed: list[int] = []
+    for place in single:
+        listed += [steps[i] for i in readings[place][0] if i in steps]
+    if not listed:
+        return result
+    nearest = min(listed)
+    for place in single:
         ids = readings[place][0]
-        result[place] = [[HYPERNYM if steps.get(i) == min(listed) else 0 for i in ids]]
+        result[place] = [[HYPERNYM if steps.get(i) == nearest else 0 for i in ids]]
     return result
 
 

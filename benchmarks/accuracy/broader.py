@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.accuracy import held_out, promises, ranker_weights
-from benchmarks.lib import results
+from benchmarks.lib import ranker_lists, results
 from benchmarks.lib.data import TITLES, documents
 from benchmarks.lib.linkers import ONTOLOGIES
+from benchmarks.lib.vocabularies import of_cdr
 from linker import Document, Linker, Mention, matching
 from linker.dictionary.hierarchy import Hierarchy
 from linker.records import GoldGroup
@@ -65,7 +66,7 @@ def taken_out(hierarchy: Hierarchy, kind: str, seed: int) -> Mask:
 def lacking(linker: Linker, kind: str, seed: int = 2) -> Linker:
     """The linker without some concepts."""
     is_out = taken_out(linker.dictionary.hierarchy, kind, seed)
-    return ranker_weights.without_names(linker, np.zeros(0, np.int64), is_out)
+    return ranker_lists.without_names(linker, np.zeros(0, np.int64), is_out)
 
 
 def meant(linker: Linker, mention: Mention) -> set[int]:
@@ -128,8 +129,12 @@ def no_disease(corpus: str, linker: Linker) -> list[Mention]:
     """Texts that are no disease: phrases of the documents, and chemicals."""
     items = [*documents(corpus, "train"), *documents(corpus, "devel")]
     phrases = fit_ranker.no_disease(items, linker.engine.is_name, np.random.default_rng(0))
-    chemicals = ranker_weights.substances(corpus, linker)
-    return [*phrases, *(Mention(text, gold=()) for text in chemicals)]
+    if corpus != "bc5cdr":
+        return phrases
+    for text in dict.fromkeys(mention.text for mention in of_cdr("train", "dev")):
+        if not fit_ranker.holds_name(text, linker.engine.is_name):
+            phrases.append(Mention(text, gold=()))
+    return phrases
 
 
 def of_hpo() -> Iterator[tuple[str, Linker, Items]]:

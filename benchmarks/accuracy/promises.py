@@ -22,7 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.accuracy import held_out, ranker_weights
-from benchmarks.lib import results
+from benchmarks.lib import ranker_lists, results
 from benchmarks.lib.data import TITLES, documents
 from benchmarks.lib.linkers import ONTOLOGIES, with_lent
 from linker import Document, Linker, Mention, Prediction
@@ -60,7 +60,7 @@ def alone(corpus: str) -> Linker:
 def lacking(linker: Linker) -> Linker:
     """A model that lacks a tenth of the concepts."""
     is_out = np.random.default_rng(0).random(len(linker.dictionary)) < MISSING
-    return ranker_weights.without_names(linker, np.zeros(0, np.int64), is_out)
+    return ranker_lists.without_names(linker, np.zeros(0, np.int64), is_out)
 
 
 def slices() -> Iterator[tuple[str, str, Linker, Items]]:

@@ -72,14 +72,18 @@ CALIBRATING = 2_500  # mentions of a vocabulary that calibrate
 MOST = {"static": 800, TWO: 400, "tfidf": 400}  # mentions of a kind that are fitted to
 
 
-def slug(title: str) -> str:
-    """A name for files."""
-    return runs.slug(title)
+def encoders_of(vocabulary: Vocabulary) -> Sequence[str]:
+    """The encoders by which a vocabulary is asked.
+
+    Further lists of MEDIC and DOID would tell the other encoders little that is new.
+    """
+    is_one = vocabulary.dictionary in (MEDIC_ALONE, DOID_ALONE)
+    return ENCODERS[:1] if is_one else ENCODERS
 
 
 def linker_of(vocabulary: Vocabulary, encoder: str) -> Linker:
     """The model of a dictionary alone, whose ranker only has to be there."""
-    folder = KEPT / "models" / slug(vocabulary.model)
+    folder = KEPT / "models" / runs.slug(vocabulary.model)
     if not folder.exists():
         by_score(vocabulary.dictionary(), TWO).save(folder)
     whole = Linker.load(folder).with_ranker(rankers.unfitted())
@@ -99,17 +103,17 @@ def of_names(encoder: str) -> Linker:
 
 def lists(vocabulary: Vocabulary, encoder: str) -> Mapping[str, Judged]:
     """The lists of a vocabulary, by their kinds."""
-    folder = KEPT / "lists" / encoder / slug(vocabulary.title)
+    folder = KEPT / "lists" / encoder / runs.slug(vocabulary.title)
     if not (folder / "kinds.json").exists():
         folder.mkdir(parents=True, exist_ok=True)
         linker = linker_of(vocabulary, encoder)
         kinds = []
         for source in ranker_lists.sources(linker, linker.dictionary, vocabulary):
-            np.savez(folder / f"{slug(source.kind)}.npz", **arrays_of(source.lists))
+            np.savez(folder / f"{runs.slug(source.kind)}.npz", **arrays_of(source.lists))
             kinds.append(source.kind)
         persistence.save_json(folder / "kinds.json", {"kinds": kinds})
     kinds = persistence.load_json(folder / "kinds.json")["kinds"]
-    return {kind: judged_of(np.load(folder / f"{slug(kind)}.npz")) for kind in kinds}
+    return {kind: judged_of(np.load(folder / f"{runs.slug(kind)}.npz")) for kind in kinds}
 
 
 LISTS = ("readings", "lookups", "rows", "values", "nil_evidence")
@@ -163,9 +167,7 @@ def fitted(vocabularies: Iterable[Vocabulary]) -> Ranker:
     chosen = list(vocabularies)
     parts = []
     for vocabulary in chosen:
-        # other lists of MEDIC and DOID would tell the other encoders little that is new
-        is_one = vocabulary.dictionary in (MEDIC_ALONE, DOID_ALONE)
-        for encoder in ENCODERS[:1] if is_one else ENCODERS:
+        for encoder in encoders_of(vocabulary):
             parts.append(of_vocabulary(vocabulary, encoder))
     ranker = rankers.fit(Judged.joined(parts), SEED)
     groups = ", ".join(dict.fromkeys(one.group for one in chosen))
@@ -175,12 +177,12 @@ def fitted(vocabularies: Iterable[Vocabulary]) -> Ranker:
 
 def without(corpus: str) -> Path:
     """The weights for tables on a corpus of diseases: fitted without it, and kept."""
-    return kept(slug(TITLES[corpus]), lambda one: one.title.startswith(TITLES[corpus]))
+    return kept(runs.slug(TITLES[corpus]), lambda one: one.title.startswith(TITLES[corpus]))
 
 
 def without_group(group: str) -> Path:
     """The weights that have seen no vocabulary of a group; they are kept."""
-    return kept(slug(group), lambda one: one.group == group)
+    return kept(runs.slug(group), lambda one: one.group == group)
 
 
 def kept(name: str, is_left_out: Callable[[Vocabulary], bool]) -> Path:
@@ -199,7 +201,7 @@ def calibration(vocabularies: Iterable[Vocabulary], encoders: Sequence[str]) -> 
             continue
         ranker = Ranker.load(without_group(vocabulary.group))
         for encoder in encoders:
-            if encoder != "static" and vocabulary.dictionary in (MEDIC_ALONE, DOID_ALONE):
+            if encoder not in encoders_of(vocabulary):
                 continue
             kinds = lists(vocabulary, encoder)
             asked = [part for kind, part in kinds.items() if kind.startswith("asked")]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.lib.vocabularies import Items, Vocabulary, annotated, names_of_domain
+from benchmarks.lib.vocabularies import Items, Vocabulary, name_of, names_of_domain
 from linker import Dictionary, Document, Linker, Mention
 from linker.io.mentions import flatten
 from linker.linking.lists import Judged
@@ -70,14 +70,12 @@ def sources(linker: Linker, dictionary: Dictionary, vocabulary: Vocabulary) -> I
         lacking = without_names(linker, np.zeros(0, np.int64), is_out)
         yield Source("out", fit_ranker.judged(lacking, missing))
     yield from parts(linker, dictionary, mentions, rows, random)
-    for split in ("train", "dev"):
-        texts = foreign(linker, vocabulary, split)
-        yield Source(f"foreign {split}", fit_ranker.judged(linker, texts))
-        if split == JUDGE.split()[1]:
-            continue
-        if len(others):
-            yield Source("foreign one name", fit_ranker.judged(one, drawn(texts, 300, random)))
-        yield foreign_parts(linker, texts, random)
+    texts = foreign(linker, vocabulary, "train")
+    yield Source("foreign train", fit_ranker.judged(linker, texts))
+    if len(others):
+        yield Source("foreign one name", fit_ranker.judged(one, drawn(texts, 300, random)))
+    yield foreign_parts(linker, texts, random)
+    yield Source(JUDGE, fit_ranker.judged(linker, foreign(linker, vocabulary, "dev")))
     if vocabulary.is_learnt:
         train, rest = halves(items)
         yield Source("folds", fit_ranker.folds(linker, dictionary, train, SEED))
@@ -103,11 +101,6 @@ def other_names(dictionary: Dictionary) -> NDArray[np.int64]:
     is_other = np.ones(len(dictionary.names), bool)
     is_other[dictionary.preferred] = False
     return np.flatnonzero(is_other)
-
-
-def name_of(dictionary: Dictionary, row: int) -> Mention:
-    """A name of a dictionary, given its row, as a mention of its concept."""
-    return annotated(dictionary.names[int(row)], dictionary.ids[dictionary.name_concept[row]])
 
 
 def concepts_of(mention: Mention, dictionary: Dictionary) -> set[int]:

@@ -376,8 +376,10 @@ def may_hold_cue(cell: str, codes: tuple[str, ...]) -> bool:
     if "n't" in cell or not words.isdisjoint(relatives.telling_words()):
         return True
     phrases = _table(codes).phrases_by_word
-    cues = (cue for word in words if word in phrases for cue in phrases[word])
-    return any(map(words.issuperset, cues))
+    cues: list[tuple[str, ...]] = []
+    for word in words:
+        cues += phrases.get(word, ())
+    return any(words.issuperset(cue) for cue in cues)
 
 
 def comes_to_patient(cell: str) -> bool:

@@ -11,8 +11,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 _MAYBE = (
-    *("non", "variant", "mutat", "gene", "relat", "associat", "haploins", "delet", "duplic"),
-    *("carrier", "positiv", "polymorph", "patho"),
+    "non",
+    "variant",
+    "mutat",
+    "gene",
+    "relat",
+    "associat",
+    "haploins",
+    "delet",
+    "duplic",
+    "carrier",
+    "positiv",
+    "polymorph",
+    "patho",
 )
 """Letters, some of which a text that demands something has, so that others cost nothing."""
 _NEGATED = re.compile(r"\bnon(?:\s*[-‐–]\s*|\s+)?([^\W\d_]{2,})", re.IGNORECASE)

@@ -108,7 +108,9 @@ def _patterns() -> _Patterns:
         return re.compile(pattern, re.IGNORECASE)
 
     names = ("relative", "surely", "history", "heading", "short", "label")
-    telling = [word.lower() for name in names for word in words[name]]
+    telling: list[str] = []
+    for name in names:
+        telling += [word.lower() for word in words[name]]
     about = rf"(?:{relative}|{part['history']}|{part['label']})"
     return _Patterns(
         frozenset(map(_telling_word, telling)),
