@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.accuracy import held_out, promises, ranker_weights
+from benchmarks.accuracy import held_out, promises
 from benchmarks.lib import ranker_lists, results
 from benchmarks.lib.data import TITLES, documents
 from benchmarks.lib.linkers import ONTOLOGIES
