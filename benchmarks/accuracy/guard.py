@@ -14,14 +14,12 @@ are a sample of those of one concept.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -30,8 +28,8 @@ from benchmarks.accuracy.cells import SURE, Row, ids, share
 from benchmarks.lib import results
 from benchmarks.lib.data import TITLES, documents, locate
 from benchmarks.lib.linkers import ONTOLOGIES, with_lent
+from benchmarks.lib.vocabularies import annotated, table_rows
 from linker import Dictionary, Document, Linker, Mention, Prediction, matching
-from linker.records import GoldGroup
 from linker.training.pipeline import train
 
 SEED = 0
@@ -58,11 +56,6 @@ class Guard(NamedTuple):
     items: Callable[[Linker], Items]
 
 
-def annotated(text: str, concept: str) -> Mention:
-    """A mention of one concept."""
-    return Mention(text, gold=(GoldGroup((concept,)),))
-
-
 def loose(corpus: str, _linker: Linker) -> Items:
     """The development mentions of a corpus, without their documents."""
     found = [mention for document in documents(corpus, "devel") for mention in document.mentions]
@@ -74,31 +67,17 @@ def in_documents(corpus: str, _linker: Linker) -> Items:
     return documents(corpus, "devel")
 
 
-def opened(name: str) -> TextIO:
-    """A table of the data, which may be packed."""
-    path = locate(name)
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", newline="")
-    return path.open(encoding="utf-8", newline="")
-
-
-def table(name: str) -> Iterator[dict[str, str]]:
-    """Yield the rows of a table of the data."""
-    with opened(name) as file:
-        yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-
-
 def tweets(linker: Linker) -> Items:
     """The mentions of TwADR-L that are no name of their concept."""
     own = {(name.lower(), concept) for name, concept in names(linker.dictionary)}
-    rows = list(table("other/twadrl_mentions.tsv"))
+    rows = list(table_rows("other/twadrl_mentions.tsv"))
     found = [row for row in rows if (row["mention"].lower(), row["id"]) not in own]
     return [annotated(row["mention"], row["id"]) for row in found]
 
 
 def craft(name: str, _linker: Linker) -> Items:
     """The mentions of CRAFT of one vocabulary."""
-    return [annotated(row["mention"], row["id"]) for row in table(f"other/{name}.tsv.gz")]
+    return [annotated(row["mention"], row["id"]) for row in table_rows(f"other/{name}.tsv.gz")]
 
 
 def held(_linker: Linker) -> Items:

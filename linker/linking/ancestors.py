@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.dictionary import Dictionary, NameTable
+from linker.dictionary.columns import RaggedArray
 from linker.search.concepts import Candidates, Generator, distinct, ends, ranges
 from linker.search.index import is_first
 
 _MOST = 6  # ancestors that a list is given
-_STEPS = 4  # up from the first candidate
+_STEPS = 4  # up the hierarchy
 _WIDEST = 0.2  # share of the concepts, of which one that stands above more says nothing
 _EQUAL = 1 - 1e-5  # similarity of characters from which a text is word for word a name
 
@@ -26,18 +27,44 @@ Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class _Climbed:
-    """Concepts above those of some texts, each once for a text.
+class Climbed:
+    """Concepts above those of some owners, such as texts, each once for an owner.
 
     Attributes:
-        texts: (ancestors,) the number of each text.
+        owners: (ancestors,) the number of each owner.
         concepts: (ancestors,) rows of the dictionary.
-        steps: (ancestors,) how many lie between the concept of the text and this one, at least 1.
+        steps: (ancestors,) how many lie between the concept of the owner and this one, at least 1.
     """
 
-    texts: Rows
+    owners: Rows
     concepts: Rows
     steps: Rows
+
+
+def climb(parents: RaggedArray, owners: Rows, concepts: Rows) -> Climbed:
+    """Go some steps up the hierarchy from one concept of each owner.
+
+    Args:
+        parents: of each concept of the dictionary.
+        owners: rising numbers.
+        concepts: rows of the dictionary, one for each owner.
+    """
+    size = np.int64(len(parents.sizes))
+    seen = owners * size + concepts
+    levels = []
+    for _ in range(_STEPS):
+        starts = parents.indptr[concepts].astype(np.int64)
+        sizes = parents.indptr[concepts + 1] - starts
+        above = parents.indices[ranges(starts, sizes)]
+        keys = distinct(np.repeat(owners, sizes) * size + above)
+        keys = np.setdiff1d(keys, seen, assume_unique=True)
+        seen = np.concatenate([seen, keys])
+        owners, concepts = np.divmod(keys, size)
+        levels.append(keys)
+    every = np.concatenate(levels)
+    owners, concepts = np.divmod(every, size)
+    steps = np.repeat(np.arange(1, _STEPS + 1), [len(level) for level in levels])
+    return Climbed(owners, concepts, steps)
 
 
 class Ancestors:
@@ -97,16 +124,16 @@ class Ancestors:
         nothing = np.zeros(len(found), np.int64)
         if not len(self._parents.indices) or not len(found) or found.encoded is None:
             return found, nothing
-        climbed = self._climb(*_open_texts(found))
+        climbed = climb(self._parents, *_open_texts(found))
         size = np.int64(len(self._id_rank))
-        keys = climbed.texts * size + climbed.concepts
+        keys = climbed.owners * size + climbed.concepts
         is_new = ~np.isin(keys, found.queries * size + found.concepts)
         wanted = np.flatnonzero(is_new & self.is_narrow[climbed.concepts])
         ranks = self._id_rank[climbed.concepts[wanted]]
-        order = np.lexsort((ranks, climbed.steps[wanted], climbed.texts[wanted]))
+        order = np.lexsort((ranks, climbed.steps[wanted], climbed.owners[wanted]))
         chosen = wanted[order]
-        chosen = chosen[is_first(climbed.texts[chosen], _MOST)]
-        texts = climbed.texts[chosen]
+        chosen = chosen[is_first(climbed.owners[chosen], _MOST)]
+        texts = climbed.owners[chosen]
         place = self._name[climbed.concepts[chosen]]
         names = _names_of(self._table, place)
         scores = generator.score_pairs(found.encoded, texts, names)
@@ -126,31 +153,6 @@ class Ancestors:
         steps = np.zeros(len(both), np.int64)
         steps[ranges(both.indptr[1:] - counts, counts)] = climbed.steps[chosen]
         return both, steps
-
-    def _climb(self, texts: Rows, concepts: Rows) -> _Climbed:
-        """Go up the hierarchy from one concept of each text.
-
-        Args:
-            texts: rising numbers.
-            concepts: rows of the dictionary.
-        """
-        size = np.int64(len(self._id_rank))
-        parents = self._parents
-        seen = texts * size + concepts
-        levels = []
-        for _ in range(_STEPS):
-            starts = parents.indptr[concepts].astype(np.int64)
-            sizes = parents.indptr[concepts + 1] - starts
-            above = parents.indices[ranges(starts, sizes)]
-            keys = distinct(np.repeat(texts, sizes) * size + above)
-            keys = np.setdiff1d(keys, seen, assume_unique=True)
-            seen = np.concatenate([seen, keys])
-            texts, concepts = np.divmod(keys, size)
-            levels.append(keys)
-        every = np.concatenate(levels)
-        texts, concepts = np.divmod(every, size)
-        steps = np.repeat(np.arange(1, _STEPS + 1), [len(level) for level in levels])
-        return _Climbed(texts, concepts, steps)
 
 
 def _open_texts(found: Candidates) -> tuple[Rows, Rows]:

@@ -16,17 +16,16 @@ from numpy.typing import NDArray
 
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.columns import RaggedArray
-from linker.linking.ancestors import Ancestors
+from linker.linking.ancestors import Ancestors, climb
 from linker.linking.lists import PLACE
 from linker.linking.words import Words, sequences
 from linker.records import NAME_KINDS
-from linker.search.concepts import Candidates, distinct, ends, looked_up, ranges
+from linker.search.concepts import Candidates, ends, looked_up, ranges
 from linker.search.hybrid import NameVectors
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
-_STEPS = 4  # up the hierarchy
 _SHARPNESS = 6.0  # of the softmax of scores
 SHORT_FORM = re.compile(r"[A-Z0-9-]{1,8}s?")
 _COORDINATED = re.compile(r"\b(?:and|or)\b|[/&]", re.IGNORECASE)
@@ -291,21 +290,14 @@ class Matches:
         self, column: Mapping[str, Floats], found: Candidates, query: Rows, place: Rows
     ) -> None:
         """Which of the candidates of a list stand above and below each other."""
-        parents, size = self._dictionary.columns.parents, np.int64(len(self._dictionary))
+        size = np.int64(len(self._dictionary))
         keys = query * size + found.concepts
         rows = np.argsort(keys)
         keys = keys[rows]
-        row, concept = np.arange(len(query)), found.concepts.astype(np.int64)
-        seen = np.empty(0, np.int64)
-        for _ in range(_STEPS):
-            starts, sizes = parents.indptr[concept], parents.sizes[concept]
-            at = np.repeat(np.arange(len(row)), sizes)
-            above = parents.indices[ranges(starts, sizes)]
-            pairs = np.setdiff1d(distinct(row[at] * size + above), seen, assume_unique=True)
-            seen = np.concatenate([seen, pairs])
-            row, concept = np.divmod(pairs, size)
-        below, above_concept = np.divmod(seen, size)
-        wanted = query[below] * size + above_concept
+        concepts = found.concepts.astype(np.int64)
+        climbed = climb(self._dictionary.columns.parents, np.arange(len(query)), concepts)
+        below = climbed.owners
+        wanted = query[below] * size + climbed.concepts
         at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
         is_there = keys[at] == wanted if len(keys) else np.zeros(0, bool)
         below, above = below[is_there], rows[at[is_there]]
